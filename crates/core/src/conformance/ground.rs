@@ -1,0 +1,116 @@
+use super::measure::{noise, scale_of};
+use super::{Extent, Subject};
+use crate::{Array, Error, Logits, Open, Pass, Plan, Record, Result, Row, Rules, Seed, Site, SiteInfo};
+
+/// Models with more sites than this are tried with one text a site.
+const MANY_SITES: usize = 60;
+
+/// The most outputs in the large batch: a vocabulary at every token of many rows would take gigabytes.
+const MANY_OUTPUTS: usize = 1 << 24;
+
+/// Everything the checks stand on, made once.
+pub(super) struct Ground<'a> {
+    pub(super) fast: &'a dyn Open,
+    pub(super) exact: &'a dyn Open,
+    /// Every example.
+    pub(super) rows: Vec<Row>,
+    /// The shortest examples that are long enough for attention to have a choice.
+    pub(super) short: Vec<Row>,
+    pub(super) sites: Vec<SiteInfo>,
+    pub(super) batch_rows: usize,
+}
+
+impl<'a> Ground<'a> {
+    pub(super) fn new(subject: &Subject<'a>, extent: Extent) -> Result<Self> {
+        let (fast, exact) = (subject.fast.require_open()?, subject.exact.require_open()?);
+        let rows = subject.examples.iter().map(|example| Ok(Row::new(fast.encode(example)?)));
+        let rows = rows.collect::<Result<Vec<Row>>>()?;
+        let mut short: Vec<Row> = rows.iter().filter(|row| row.encoded.len() > 2).cloned().collect();
+        if short.is_empty() {
+            return Err(Error::Request("the checks need a text of at least three tokens".into()));
+        }
+        short.sort_by_key(|row| row.encoded.len());
+        short.truncate(extent.texts_per_site.max(1));
+        let sites = fast.sites();
+        let batch_rows = extent.batch_rows.min(affordable_rows(&sites, &rows)).max(2);
+        Ok(Self { fast, exact, rows, short, sites, batch_rows })
+    }
+
+    /// Every site with the texts it is tried on; large models take turns.
+    pub(super) fn trials(&self) -> impl Iterator<Item = Trial<'_>> {
+        let many = self.sites.len() > MANY_SITES;
+        self.sites.iter().enumerate().flat_map(move |(number, info)| {
+            let turn = number % self.short.len();
+            let texts = if many { turn..turn + 1 } else { 0..self.short.len() };
+            texts.map(move |text| Trial {
+                info,
+                row: &self.short[text],
+                text,
+                seed: (number * 16 + text) as u64,
+            })
+        })
+    }
+
+    /// The unedited value of a site in a text.
+    pub(super) fn value(&self, site: Site, row: &Row) -> Result<Array> {
+        self.fast.forward(std::slice::from_ref(row), &Plan::keep([site]))?.value(site, 0)
+    }
+
+    /// The cuts in the order of computation.
+    pub(super) fn cuts(&self) -> Vec<Site> {
+        self.sites.iter().map(|info| info.site).filter(|site| site.is_cut()).collect()
+    }
+
+    /// Every site's name, in order.
+    pub(super) fn all(&self) -> Vec<Site> {
+        self.sites.iter().map(|info| info.site).collect()
+    }
+}
+
+fn affordable_rows(sites: &[SiteInfo], rows: &[Row]) -> usize {
+    let outputs = |info: &SiteInfo, row: &Row| info.shape(row.encoded.len()).iter().product::<usize>();
+    let logits = sites.iter().find(|info| info.site == Site::Logits);
+    let largest = logits.and_then(|info| rows.iter().map(|row| outputs(info, row)).max()).unwrap_or(1);
+    (MANY_OUTPUTS / largest.max(1)).max(2 * rows.len())
+}
+
+/// One site in one text.
+pub(super) struct Trial<'a> {
+    pub(super) info: &'a SiteInfo,
+    pub(super) row: &'a Row,
+    pub(super) text: usize,
+    pub(super) seed: u64,
+}
+
+impl Trial<'_> {
+    pub(super) fn place(&self) -> String {
+        format!("{}, text {}", self.info.site, self.text)
+    }
+
+    /// Noise of the size of a value of this site.
+    pub(super) fn noise_like(&self, value: &Array) -> Array {
+        noise(self.seed, &value.shape, scale_of(value))
+    }
+}
+
+/// Random weights over an output, the same for every row of the same shape.
+pub(super) fn weights(logits: &Logits) -> Array {
+    noise(99, &logits.shape, 1.0)
+}
+
+/// Reads every row of a pass with its weights.
+pub(super) fn seeds(pass: &dyn Pass) -> Vec<Seed> {
+    let seed = |(row, logits)| Seed { row, site: Site::Logits, cotangent: weights(logits) };
+    pass.logits().iter().enumerate().map(seed).collect()
+}
+
+/// Gradients of the reading, `[site][row]`, recorded one way or the other.
+pub(super) fn gradients(
+    open: &dyn Open,
+    rows: &[Row],
+    wrt: &[Site],
+    record: Record,
+) -> Result<Vec<Vec<Array>>> {
+    let pass = open.forward(rows, &Plan { keep: wrt.to_vec(), start: None, record })?;
+    pass.backward(&seeds(&*pass), wrt, Rules::Gradient)
+}

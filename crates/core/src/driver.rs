@@ -1,0 +1,240 @@
+//! Runs rows within a memory budget and counts what was spent. Every method reaches a model through this.
+
+mod counted;
+mod resume;
+
+use crate::{
+    Array, Card, Error, Example, Logits, Model, Open, Pass, Plan, Prediction, Result, Row, Rules, Site,
+    Target,
+};
+use counted::Counted;
+use serde::Serialize;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Cuts rows into micro-batches, resumes edited rows from the last cut before their edits, and counts.
+#[derive(Debug)]
+pub struct Driver {
+    /// The most bytes of activations alive at once; weights are apart.
+    pub memory_bytes: usize,
+    /// The most tokens in one micro-batch: batches that fit the cache are faster than large ones.
+    pub batch_tokens: usize,
+    spent: Mutex<Spent>,
+}
+
+/// What a driver has spent so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Spent {
+    /// Rows run forward.
+    pub forward_rows: usize,
+    /// Rows run backward, counted once a backward call.
+    pub backward_rows: usize,
+    /// Floating-point operations in matrix products.
+    pub flops: u64,
+    /// Operations of the engine.
+    pub ops: usize,
+    /// The most bytes of activations alive at once.
+    pub peak_bytes: usize,
+}
+
+/// A target's value and gradient for each row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gradients {
+    /// F of each row.
+    pub values: Vec<f64>,
+    /// ∂F/∂value, indexed `[site][row]`.
+    pub gradients: Vec<Vec<Array>>,
+}
+
+/// What a run of micro-batches is handed to: the rows' places in the whole, and their pass.
+type Visit<'a> = &'a mut dyn FnMut(Range<usize>, &dyn Pass) -> Result<()>;
+
+impl Default for Driver {
+    fn default() -> Self {
+        Self::new(2 << 30)
+    }
+}
+
+impl Driver {
+    /// A driver with this budget for activations.
+    pub fn new(memory_bytes: usize) -> Self {
+        Self { memory_bytes, batch_tokens: 1024, spent: Mutex::default() }
+    }
+
+    /// What was spent since the driver was made.
+    pub fn spent(&self) -> Spent {
+        *self.counter()
+    }
+
+    /// Runs rows in order, in micro-batches within the budget, and hands each pass to `visit`.
+    ///
+    /// Rows that share a text and are edited late are resumed from the last cut before their edits, so that what
+    /// comes before is computed once a text.
+    pub fn passes(&self, open: &dyn Open, rows: &[Row], plan: &Plan, visit: Visit) -> Result<()> {
+        match resume::Resumption::find(open, rows, plan, self.memory_bytes / 4) {
+            Some(resumption) => self.resumed(open, rows, plan, &resumption, visit),
+            None => {
+                let run =
+                    &mut |range: Range<usize>| self.one_pass(open, &rows[range.clone()], plan, range, visit);
+                self.batches(open, rows, plan, self.memory_bytes, run)
+            }
+        }
+    }
+
+    /// The output of each row.
+    pub fn logits(&self, open: &dyn Open, rows: &[Row]) -> Result<Vec<Logits>> {
+        let mut logits = Vec::with_capacity(rows.len());
+        self.passes(open, rows, &Plan::default(), &mut |_, pass| {
+            logits.extend_from_slice(pass.logits());
+            Ok(())
+        })?;
+        Ok(logits)
+    }
+
+    /// The values at some sites, indexed `[site][row]`.
+    pub fn values(&self, open: &dyn Open, rows: &[Row], sites: &[Site]) -> Result<Vec<Vec<Array>>> {
+        let mut values = vec![Vec::with_capacity(rows.len()); sites.len()];
+        self.passes(open, rows, &Plan::keep(sites), &mut |range, pass| {
+            for (site, values) in sites.iter().zip(&mut values) {
+                for row in 0..range.len() {
+                    values.push(pass.value(*site, row)?);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// F and its gradients at the sites of `wrt`. A target that is not resolved yet is resolved for each row by that
+    /// row's own output; for edited rows of one text, resolve it on the text first.
+    pub fn gradients(
+        &self,
+        open: &dyn Open,
+        card: &Card,
+        rows: &[Row],
+        target: &Target,
+        wrt: &[Site],
+    ) -> Result<Gradients> {
+        let mut keep = wrt.to_vec();
+        keep.extend(target.sites().into_iter().filter(|site| !wrt.contains(site)));
+        let mut values = Vec::with_capacity(rows.len());
+        let mut gradients = vec![Vec::with_capacity(rows.len()); wrt.len()];
+        self.passes(open, rows, &Plan::gradient(keep), &mut |range, pass| {
+            let mut seeds = Vec::new();
+            for (i, row) in rows[range].iter().enumerate() {
+                let vocabulary = |piece: &str| open.token_id(piece);
+                let resolved = target.resolve(card, &row.encoded, &pass.logits()[i], None, &vocabulary)?;
+                values.push(resolved.value(card, pass, i)?);
+                seeds.extend(resolved.seeds(card, pass, i)?);
+            }
+            let found = pass.backward(&seeds, wrt, Rules::Gradient)?;
+            gradients.iter_mut().zip(found).for_each(|(all, found)| all.extend(found));
+            Ok(())
+        })?;
+        Ok(Gradients { values, gradients })
+    }
+
+    /// Answers for examples, in order: open models within the budget, others by their own means.
+    pub fn predict(&self, model: &dyn Model, examples: &[Example]) -> Result<Vec<Prediction>> {
+        let Some(open) = model.open() else {
+            self.counter().forward_rows += examples.len();
+            return model.predict(examples);
+        };
+        let rows = examples.iter().map(|example| Ok(Row::new(open.encode(example)?)));
+        let rows = rows.collect::<Result<Vec<Row>>>()?;
+        let mut predictions = Vec::with_capacity(rows.len());
+        self.passes(open, &rows, &Plan::default(), &mut |range, pass| {
+            for (row, logits) in rows[range].iter().zip(pass.logits()) {
+                let scores = open.scores(&row.encoded, logits)?;
+                predictions.push(Prediction { scores, truncated: row.encoded.truncated });
+            }
+            Ok(())
+        })?;
+        Ok(predictions)
+    }
+
+    fn resumed(
+        &self,
+        open: &dyn Open,
+        rows: &[Row],
+        plan: &Plan,
+        resumption: &resume::Resumption,
+        visit: Visit,
+    ) -> Result<()> {
+        let mut starts = Vec::with_capacity(resumption.bases.len());
+        let keep = Plan::keep([resumption.cut]);
+        let run = &mut |range: Range<usize>| {
+            self.one_pass(open, &resumption.bases[range.clone()], &keep, range, &mut |range, pass| {
+                for row in 0..range.len() {
+                    starts.push(pass.value(resumption.cut, row)?.into());
+                }
+                Ok(())
+            })
+        };
+        self.batches(open, &resumption.bases, &keep, self.memory_bytes, run)?;
+        let plan = plan.clone().from(resumption.cut);
+        let left = self.memory_bytes - resumption.bytes;
+        let run = &mut |range: Range<usize>| {
+            let batch = resumption.rows(&rows[range.clone()], &starts);
+            self.one_pass(open, &batch, &plan, range, visit)
+        };
+        self.batches(open, rows, &plan, left, run)
+    }
+
+    /// Cuts rows, in order, into the largest batches that fit.
+    fn batches(
+        &self,
+        open: &dyn Open,
+        rows: &[Row],
+        plan: &Plan,
+        memory_bytes: usize,
+        run: &mut dyn FnMut(Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        let (mut first, mut tokens, mut bytes) = (0, 0, 0);
+        for (i, row) in rows.iter().enumerate() {
+            let (more_tokens, more_bytes) = (row.encoded.len(), open.bytes(row, plan));
+            if more_bytes > memory_bytes {
+                return Err(too_large(row, more_bytes, memory_bytes));
+            }
+            if i > first && (tokens + more_tokens > self.batch_tokens || bytes + more_bytes > memory_bytes) {
+                run(first..i)?;
+                (first, tokens, bytes) = (i, 0, 0);
+            }
+            tokens += more_tokens;
+            bytes += more_bytes;
+        }
+        if first < rows.len() { run(first..rows.len()) } else { Ok(()) }
+    }
+
+    fn one_pass(
+        &self,
+        open: &dyn Open,
+        rows: &[Row],
+        plan: &Plan,
+        range: Range<usize>,
+        visit: Visit,
+    ) -> Result<()> {
+        let pass = Counted::new(open.forward(rows, plan)?);
+        let outcome = visit(range, &pass);
+        let work = pass.work();
+        let mut spent = self.counter();
+        spent.forward_rows += rows.len();
+        spent.backward_rows += pass.backward_rows();
+        spent.flops += work.flops;
+        spent.ops += work.ops;
+        spent.peak_bytes = spent.peak_bytes.max(work.peak_bytes);
+        outcome
+    }
+
+    /// A count stays a count, even where another thread panicked while it held the lock.
+    fn counter(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn too_large(row: &Row, needed: usize, allowed: usize) -> Error {
+    Error::Request(format!(
+        "one text of {} tokens needs {needed} bytes of activations, {allowed} are allowed; raise --memory or shorten it",
+        row.encoded.len()
+    ))
+}

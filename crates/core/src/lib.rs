@@ -1,0 +1,35 @@
+//! The nouns and traits of exegete, the driver that runs them, and nothing else: no engine, no file, no network.
+//!
+//! 1. An [`Example`] (one or more text [`Field`]s) becomes an [`Encoded`]: tokens that point at bytes of the text.
+//! 2. A [`Row`] is an `Encoded` with [`Edit`]s at named [`Site`]s; a [`Plan`] says what to keep and where to start.
+//! 3. [`Open::forward`] runs rows and returns a [`Pass`]; [`Pass::backward`] pulls cotangents back to any kept site.
+//! 4. A [`Target`] turns a question ("why this class?") into those cotangents.
+//! 5. The [`Driver`] cuts the rows into micro-batches within the memory budget and counts what was spent.
+//!
+//! Shape letters, used in every crate: B sequences, T tokens (packed total), H hidden, N heads, D head width,
+//! L layers, V vocabulary, C classes, S steps.
+
+mod array;
+pub mod conformance;
+mod driver;
+mod edit;
+mod error;
+mod model;
+mod pass;
+mod site;
+mod target;
+mod text;
+mod units;
+
+pub use array::Array;
+pub use driver::{Driver, Gradients, Spent};
+pub use edit::{Change, Edit, Pick};
+pub use error::{Error, Result};
+pub use model::{
+    Answer, Card, ClassScore, Fill, Label, Learner, Model, Open, Prediction, Scores, Tag, Task, TokenScore,
+};
+pub use pass::{Logits, Pass, Plan, Record, Row, Rules, Seed, Work};
+pub use site::{Axis, Place, Site, SiteInfo};
+pub use target::{Choice, Quantity, Scale, Target, best_span};
+pub use text::{Encoded, Example, Field, Span, Token};
+pub use units::{Unit, Units};

@@ -1,0 +1,235 @@
+use crate::{Array, Encoded, Error, Example, Logits, Pass, Plan, Result, Row, Site, SiteInfo, Span};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What a model answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// One of several classes.
+    Classification,
+    /// Any number of labels at once.
+    MultiLabel,
+    /// A number.
+    Regression,
+    /// A label for every word.
+    TokenClassification,
+    /// A span of the context.
+    QuestionAnswering,
+    /// The word behind each mask.
+    MaskedLanguageModel,
+    /// No head: a vector.
+    Encoder,
+}
+
+/// What a model is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Card {
+    /// The folder's name, or what the user called it.
+    pub name: String,
+    /// The architecture, as the config spells it.
+    pub family: String,
+    /// A hash of the weights that were opened and everything that changes their meaning.
+    pub fingerprint: String,
+    /// What it answers.
+    pub task: Task,
+    /// Class names in the order of the logits.
+    pub labels: Vec<String>,
+    /// The number of parameters in use.
+    pub parameters: usize,
+    /// The longest input in tokens, special ones included.
+    pub max_tokens: usize,
+    /// Number of layers.
+    pub layers: usize,
+    /// Hidden width.
+    pub hidden: usize,
+    /// Number of attention heads.
+    pub heads: usize,
+    /// Things the user should know: unused tensors, a missing pooler.
+    pub warnings: Vec<String>,
+}
+
+/// One class with its logit and probability.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClassScore {
+    /// The class.
+    pub label: String,
+    /// Its logit; black boxes may have none.
+    pub logit: Option<f64>,
+    /// Its probability.
+    pub prob: f64,
+}
+
+/// The span a question-answering model chose.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// The answer's text; empty where the model answers that there is none.
+    pub answer: String,
+    /// Its bytes in the context.
+    pub span: Option<Span>,
+    /// Start logit plus end logit.
+    pub score: f64,
+    /// The probability of start times that of end.
+    pub prob: f64,
+}
+
+/// The label of one word.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tag {
+    /// The word.
+    pub text: String,
+    /// Its bytes.
+    pub span: Span,
+    /// The label of its first token.
+    pub label: String,
+    /// That label's probability.
+    pub prob: f64,
+}
+
+/// One candidate for a masked position.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TokenScore {
+    /// The vocabulary's string.
+    pub piece: String,
+    /// Its logit.
+    pub logit: f64,
+    /// Its probability.
+    pub prob: f64,
+}
+
+/// The best candidates for one masked position.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fill {
+    /// Index into the tokens.
+    pub position: usize,
+    /// Best first.
+    pub top: Vec<TokenScore>,
+}
+
+/// A model's answer, by task.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Scores {
+    /// Probabilities that sum to one.
+    Classes(Vec<ClassScore>),
+    /// Independent probabilities.
+    Labels(Vec<ClassScore>),
+    /// A number.
+    Value(f64),
+    /// One label a word.
+    Tags(Vec<Tag>),
+    /// A span.
+    Answer(Answer),
+    /// One list a mask.
+    Fills(Vec<Fill>),
+    /// The pooled vector.
+    Vector(Vec<f32>),
+}
+
+/// A model's answer for one example.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// The answer.
+    pub scores: Scores,
+    /// Whether text was cut off before the model saw it.
+    pub truncated: bool,
+}
+
+/// What a row should have been, for losses.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Label {
+    /// The index of the right class: cross-entropy.
+    Class(usize),
+    /// A target distribution over classes: cross-entropy against it.
+    Soft(Vec<f32>),
+    /// A 0/1 target for each label: binary cross-entropy, summed.
+    Labels(Vec<f32>),
+    /// The right value: half the squared error.
+    Value(f32),
+}
+
+/// Anything that answers for texts.
+pub trait Model: Send + Sync {
+    /// What it is.
+    fn card(&self) -> &Card;
+
+    /// Answers, in order.
+    fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>>;
+
+    /// Its inside, where it has one.
+    fn open(&self) -> Option<&dyn Open> {
+        None
+    }
+
+    /// Its parameters, where they can be differentiated.
+    fn learner(&self) -> Option<&dyn Learner> {
+        None
+    }
+
+    /// Its inside, or an error that says what is missing.
+    fn require_open(&self) -> Result<&dyn Open> {
+        self.open().ok_or_else(|| {
+            Error::Unsupported(format!(
+                "{} gives predictions only; this needs a model whose inside is open, such as a Hugging Face folder",
+                self.card().name
+            ))
+        })
+    }
+}
+
+/// A model whose inside can be read, edited and differentiated.
+pub trait Open: Send + Sync {
+    /// The tokens of an example.
+    fn encode(&self, example: &Example) -> Result<Encoded>;
+
+    /// The id of a vocabulary string, where the model has a vocabulary.
+    fn token_id(&self, _piece: &str) -> Option<u32> {
+        None
+    }
+
+    /// Every named place with its axes, in the order of computation.
+    fn sites(&self) -> Vec<SiteInfo>;
+
+    /// Runs rows together.
+    fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>>;
+
+    /// The Jacobian-vector product: how the kept sites and the logits move when the value at `site` moves along one
+    /// direction a row. Indexed `[site][row]`, with the logits after the kept sites. Exact.
+    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>>;
+
+    /// What the logits of one row mean.
+    fn scores(&self, encoded: &Encoded, logits: &Logits) -> Result<Scores>;
+
+    /// Bytes of activations that one row needs under a plan: what the driver budgets with.
+    fn bytes(&self, row: &Row, plan: &Plan) -> usize;
+
+    /// The same model with some parameters replaced, by their Hugging Face names; the original is untouched.
+    fn with_params(&self, overrides: Vec<(String, Array)>) -> Result<Arc<dyn Model>>;
+}
+
+/// A model whose parameters can be differentiated. Losses are summed over rows; L_r is the loss of row r.
+pub trait Learner: Send + Sync {
+    /// Every parameter by its Hugging Face name, with its shape.
+    fn parameters(&self) -> Vec<(String, Vec<usize>)>;
+
+    /// The value of one parameter.
+    fn parameter(&self, name: &str) -> Result<Array>;
+
+    /// The loss of each row and ∂ΣL/∂θ for the selected parameters, in the order of `select`.
+    fn gradient(&self, rows: &[Row], labels: &[Label], select: &[String]) -> Result<(Vec<f64>, Vec<Array>)>;
+
+    /// ∂L_r/∂θ for each row, handed to `sink` in order, so that nothing holds all of them.
+    fn row_gradients(
+        &self,
+        rows: &[Row],
+        labels: &[Label],
+        select: &[String],
+        sink: &mut dyn FnMut(usize, Vec<Array>) -> Result<()>,
+    ) -> Result<()>;
+
+    /// ∂L_r/∂θ · v for each row, exactly, without forming any gradient.
+    fn directional(&self, rows: &[Row], labels: &[Label], select: &[String], v: &[Array])
+    -> Result<Vec<f64>>;
+
+    /// (∂²ΣL/∂θ²) v over the selected parameters, exactly.
+    fn hvp(&self, rows: &[Row], labels: &[Label], select: &[String], v: &[Array]) -> Result<Vec<Array>>;
+}

@@ -1,0 +1,135 @@
+use crate::{Array, Edit, Encoded, Result, Site};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// One run of a model: an encoded text and what is changed on the way.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The tokens.
+    pub encoded: Arc<Encoded>,
+    /// The changes, applied in order at each site.
+    pub edits: Vec<Edit>,
+    /// The value at the plan's start, where the plan has one; shared between rows.
+    pub start: Option<Arc<Array>>,
+}
+
+impl Row {
+    /// A text as it is.
+    pub fn new(encoded: impl Into<Arc<Encoded>>) -> Self {
+        Self { encoded: encoded.into(), edits: Vec::new(), start: None }
+    }
+
+    /// The same row with one more edit.
+    #[must_use]
+    pub fn edit(mut self, edit: Edit) -> Self {
+        self.edits.push(edit);
+        self
+    }
+
+    /// The same row, resuming from this value at the plan's start.
+    #[must_use]
+    pub fn from(mut self, start: impl Into<Arc<Array>>) -> Self {
+        self.start = Some(start.into());
+        self
+    }
+}
+
+/// What a pass must remember for [`Pass::backward`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Record {
+    /// Nothing: forward only.
+    #[default]
+    Nothing,
+    /// What plain gradients need, with fused kernels, downstream of the kept sites.
+    Gradient,
+    /// Every plain operation with its inputs and output, for the other rule tables.
+    Lowered,
+}
+
+/// What to run, keep and remember. Serialisable.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// Sites whose values are kept; gradients can be asked for at these.
+    pub keep: Vec<Site>,
+    /// The cut to start from; nothing upstream is computed and every row brings its value there.
+    pub start: Option<Site>,
+    /// What to remember for going backward.
+    pub record: Record,
+}
+
+impl Plan {
+    /// Forward only, keeping these sites.
+    pub fn keep(sites: impl Into<Vec<Site>>) -> Self {
+        Self { keep: sites.into(), ..Self::default() }
+    }
+
+    /// Forward and gradients at these sites.
+    pub fn gradient(sites: impl Into<Vec<Site>>) -> Self {
+        Self { keep: sites.into(), record: Record::Gradient, start: None }
+    }
+
+    /// The same plan from a cut on.
+    #[must_use]
+    pub fn from(mut self, start: Site) -> Self {
+        self.start = Some(start);
+        self
+    }
+}
+
+/// How cotangents travel backward through an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rules {
+    /// The plain derivative.
+    #[default]
+    Gradient,
+}
+
+/// A cotangent for one row at one kept site (or the logits).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seed {
+    /// Which row of the pass.
+    pub row: usize,
+    /// Where.
+    pub site: Site,
+    /// ∂F/∂value, of the value's shape.
+    pub cotangent: Array,
+}
+
+/// The output of one row before any softmax, in full precision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Logits {
+    /// `[C]`, or `[T, C]` where every token has its own.
+    pub shape: Vec<usize>,
+    /// Row-major values.
+    pub data: Vec<f64>,
+}
+
+/// What a pass cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Work {
+    /// Operations of the engine.
+    pub ops: usize,
+    /// Floating-point operations in matrix products.
+    pub flops: u64,
+    /// The most bytes of activations alive at once.
+    pub peak_bytes: usize,
+}
+
+/// The outcome of one forward run over some rows. Values are per row, never padded.
+pub trait Pass {
+    /// The output of each row.
+    fn logits(&self) -> &[Logits];
+
+    /// The value of a kept site for one row, after edits.
+    fn value(&self, site: Site, row: usize) -> Result<Array>;
+
+    /// Pulls the seeds back to the sites of `wrt`: the result is indexed `[site][row]`.
+    ///
+    /// Can be called again with other seeds. The sites must have been kept and the plan must have recorded.
+    fn backward(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<Vec<Array>>>;
+
+    /// What was spent so far, backward runs included.
+    fn work(&self) -> Work;
+}

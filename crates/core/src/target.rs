@@ -1,0 +1,87 @@
+//! What is explained: one number F of a model's output or inside, whatever the method that explains it.
+//!
+//! A target is parsed from the user's words, *resolved* once against a prediction (`predicted` becomes a class, a name
+//! an index), and then gives F and its cotangents for any row.
+
+mod parse;
+mod resolve;
+mod score;
+
+use crate::{Label, Site};
+
+pub use resolve::best_span;
+
+/// The number F to explain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// Which output.
+    pub quantity: Quantity,
+    /// How it is measured; none means the logit for open models and the probability for black boxes.
+    pub scale: Option<Scale>,
+}
+
+/// Which output of a model, or value inside it, a [`Target`] measures.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Quantity {
+    /// Whatever the model predicts.
+    Predicted,
+    /// One class, or the value of a regression.
+    Class(Choice),
+    /// The first class minus the second.
+    Margin(Choice, Choice),
+    /// Minus the loss of the label; the predicted one where none is given.
+    Loss(Option<Label>),
+    /// The start of the best answer span, at this token once resolved.
+    Start(Option<usize>),
+    /// The end of the best answer span, at this token once resolved.
+    End(Option<usize>),
+    /// Start plus end of the best answer span, at these tokens once resolved.
+    Answer(Option<(usize, usize)>),
+    /// A label of one token.
+    Tag(usize, Choice),
+    /// A vocabulary entry at one token.
+    Token(usize, Choice),
+    /// A neuron: the value at a site, one index an axis; none is a sum over that axis.
+    Unit(Site, Vec<Option<usize>>),
+}
+
+/// A class, label or vocabulary entry as the user wrote it, and its index once resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The name, or the index in digits.
+    pub name: String,
+    /// Its place among the classes.
+    pub index: Option<usize>,
+}
+
+/// How an output is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scale {
+    /// Before softmax or sigmoid.
+    Logit,
+    /// The probability.
+    Prob,
+    /// Its natural logarithm.
+    LogProb,
+}
+
+impl Target {
+    /// Whatever the model predicts, by its logit.
+    pub fn predicted() -> Self {
+        Self { quantity: Quantity::Predicted, scale: None }
+    }
+
+    /// The logit of the class with this index.
+    pub fn class(index: usize) -> Self {
+        let choice = Choice { name: index.to_string(), index: Some(index) };
+        Self { quantity: Quantity::Class(choice), scale: Some(Scale::Logit) }
+    }
+
+    /// The sites that a plan must keep for this target, the logits aside.
+    pub fn sites(&self) -> Vec<Site> {
+        match self.quantity {
+            Quantity::Unit(site, _) if site != Site::Logits => vec![site],
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,261 @@
+use super::{Choice, Quantity, Scale, Target};
+use crate::{Array, Card, Error, Label, Logits, Pass, Result, Seed, Site, Task};
+
+impl Target {
+    /// F for one row of a pass. The target must be resolved.
+    pub fn value(&self, card: &Card, pass: &dyn Pass, row: usize) -> Result<f64> {
+        let logits = logits_of(pass, row)?;
+        match &self.quantity {
+            Quantity::Unit(Site::Logits, at) => {
+                self.selected(&logits.shape, at)?.iter().map(|&i| Ok(logits.data[i])).sum()
+            }
+            Quantity::Unit(site, at) => {
+                let value = pass.value(*site, row)?;
+                Ok(self.selected(&value.shape, at)?.iter().map(|&i| f64::from(value.data[i])).sum())
+            }
+            _ => self.value_of(card, logits),
+        }
+    }
+
+    /// The cotangents ∂F/∂logits, or ∂F/∂value at the unit's site, for one row of a pass.
+    pub fn seeds(&self, card: &Card, pass: &dyn Pass, row: usize) -> Result<Vec<Seed>> {
+        let logits = logits_of(pass, row)?;
+        let (site, cotangent) = match &self.quantity {
+            Quantity::Unit(site, at) => {
+                let shape = match site {
+                    Site::Logits => logits.shape.clone(),
+                    _ => pass.value(*site, row)?.shape,
+                };
+                let mut cotangent = Array::zeros(shape);
+                for i in self.selected(&cotangent.shape, at)? {
+                    cotangent.data[i] = 1.0;
+                }
+                (*site, cotangent)
+            }
+            _ => {
+                let slopes = self.slopes(card, logits)?.iter().map(|&slope| slope as f32).collect();
+                (Site::Logits, Array::new(logits.shape.clone(), slopes)?)
+            }
+        };
+        Ok(vec![Seed { row, site, cotangent }])
+    }
+
+    /// F from the logits alone; every target but a unit.
+    pub fn value_of(&self, card: &Card, logits: &Logits) -> Result<f64> {
+        let z = &logits.data;
+        if let Quantity::Loss(Some(Label::Value(right))) = self.quantity {
+            return first(z).map(|value| -0.5 * (value - f64::from(right)).powi(2));
+        }
+        let terms = self.terms(card, logits)?;
+        let log_probs = || terms.iter().map(|term| term.weight * term.log_prob(z));
+        Ok(match self.measure() {
+            Measure::Logit => terms.iter().map(|term| term.weight * z[term.index]).sum(),
+            Measure::LogProb => log_probs().sum(),
+            Measure::Prob => terms.iter().map(|term| term.weight * term.log_prob(z).exp()).sum(),
+            Measure::Product => log_probs().sum::<f64>().exp(),
+        })
+    }
+
+    /// ∂F/∂logits in full precision; every target but a unit.
+    fn slopes(&self, card: &Card, logits: &Logits) -> Result<Vec<f64>> {
+        let z = &logits.data;
+        let mut slopes = vec![0.0; z.len()];
+        if let Quantity::Loss(Some(Label::Value(right))) = self.quantity {
+            slopes[0] = f64::from(right) - first(z)?;
+            return Ok(slopes);
+        }
+        let product = match self.measure() {
+            Measure::Product => self.value_of(card, logits)?,
+            _ => 0.0,
+        };
+        for term in self.terms(card, logits)? {
+            match self.measure() {
+                Measure::Logit => slopes[term.index] += term.weight,
+                Measure::LogProb => term.add_slope(z, term.weight, &mut slopes),
+                Measure::Prob => term.add_slope(z, term.weight * term.log_prob(z).exp(), &mut slopes),
+                Measure::Product => term.add_slope(z, term.weight * product, &mut slopes),
+            }
+        }
+        Ok(slopes)
+    }
+
+    fn measure(&self) -> Measure {
+        match (self.scale.unwrap_or(Scale::Logit), &self.quantity) {
+            (_, Quantity::Loss(_)) | (Scale::LogProb, _) => Measure::LogProb,
+            (Scale::Logit, _) => Measure::Logit,
+            (Scale::Prob, Quantity::Answer(_)) => Measure::Product,
+            (Scale::Prob, _) => Measure::Prob,
+        }
+    }
+
+    /// The outputs that F is made of, each with its weight and what it is normalised over.
+    fn terms(&self, card: &Card, logits: &Logits) -> Result<Vec<Term>> {
+        let classes = logits.shape.last().copied().unwrap_or(0);
+        let tokens = logits.data.len() / classes.max(1);
+        let norm = match card.task {
+            Task::MultiLabel => Norm::On,
+            _ => Norm::Over { first: 0, stride: 1, count: classes },
+        };
+        let at = |position: usize| Norm::Over { first: position * classes, stride: 1, count: classes };
+        let side = |side: usize| Norm::Over { first: side, stride: 2, count: tokens };
+        let terms = match &self.quantity {
+            Quantity::Class(class) => vec![Term::new(self.index(class)?, 1.0, norm)],
+            Quantity::Margin(one, other) => {
+                vec![Term::new(self.index(one)?, 1.0, norm), Term::new(self.index(other)?, -1.0, norm)]
+            }
+            Quantity::Loss(Some(label)) => loss_terms(label, card, classes, norm)?,
+            Quantity::Start(Some(start)) => vec![Term::new(start * 2, 1.0, side(0))],
+            Quantity::End(Some(end)) => vec![Term::new(end * 2 + 1, 1.0, side(1))],
+            Quantity::Answer(Some((start, end))) => {
+                vec![Term::new(start * 2, 1.0, side(0)), Term::new(end * 2 + 1, 1.0, side(1))]
+            }
+            Quantity::Tag(position, choice) | Quantity::Token(position, choice) => {
+                vec![Term::new(position * classes + self.index(choice)?, 1.0, at(*position))]
+            }
+            _ => return Err(self.unresolved()),
+        };
+        if !matches!(self.measure(), Measure::Logit) && matches!(card.task, Task::Regression | Task::Encoder)
+        {
+            return Err(Error::Request(format!(
+                "target '{self}': this model gives numbers, not probabilities"
+            )));
+        }
+        match terms.iter().find(|term| term.index >= logits.data.len()) {
+            Some(_) => Err(Error::Request(format!(
+                "target '{self}': outside the output of shape {:?}",
+                logits.shape
+            ))),
+            None => Ok(terms),
+        }
+    }
+
+    fn index(&self, choice: &Choice) -> Result<usize> {
+        choice.index.ok_or_else(|| self.unresolved())
+    }
+
+    fn unresolved(&self) -> Error {
+        Error::Request(format!("target '{self}' must be resolved against a prediction first"))
+    }
+
+    /// The flat indices that a unit target sums over.
+    fn selected(&self, shape: &[usize], at: &[Option<usize>]) -> Result<Vec<usize>> {
+        if at.len() != shape.len() {
+            let axes = shape.len();
+            return Err(Error::Request(format!(
+                "target '{self}': the site has {axes} axes, {} are given",
+                at.len()
+            )));
+        }
+        let mut flat = vec![0];
+        for (&len, &index) in shape.iter().zip(at) {
+            let picked = match index {
+                Some(index) if index >= len => {
+                    return Err(Error::Request(format!(
+                        "target '{self}': {index} is outside an axis of {len}"
+                    )));
+                }
+                Some(index) => index..index + 1,
+                None => 0..len,
+            };
+            flat = flat.iter().flat_map(|base| picked.clone().map(move |i| base * len + i)).collect();
+        }
+        Ok(flat)
+    }
+}
+
+enum Measure {
+    Logit,
+    LogProb,
+    Prob,
+    /// The probability of two independent choices together.
+    Product,
+}
+
+/// What turns a logit into a probability.
+#[derive(Clone, Copy)]
+enum Norm {
+    /// A softmax over these logits.
+    Over { first: usize, stride: usize, count: usize },
+    /// A sigmoid.
+    On,
+    /// One minus a sigmoid: the label does not apply.
+    Off,
+}
+
+struct Term {
+    index: usize,
+    weight: f64,
+    norm: Norm,
+}
+
+impl Term {
+    fn new(index: usize, weight: f64, norm: Norm) -> Self {
+        Self { index, weight, norm }
+    }
+
+    fn log_prob(&self, z: &[f64]) -> f64 {
+        let own = z[self.index];
+        match self.norm {
+            Norm::Over { first, stride, count } => {
+                own - log_sum_exp(z.iter().skip(first).step_by(stride).take(count))
+            }
+            Norm::On => log_sigmoid(own),
+            Norm::Off => log_sigmoid(-own),
+        }
+    }
+
+    /// Adds factor · ∂ log p/∂z.
+    fn add_slope(&self, z: &[f64], factor: f64, slopes: &mut [f64]) {
+        match self.norm {
+            Norm::Over { first, stride, count } => {
+                let total = log_sum_exp(z.iter().skip(first).step_by(stride).take(count));
+                for i in (0..count).map(|i| first + i * stride) {
+                    slopes[i] -= factor * (z[i] - total).exp();
+                }
+                slopes[self.index] += factor;
+            }
+            Norm::On => slopes[self.index] += factor * log_sigmoid(-z[self.index]).exp(),
+            Norm::Off => slopes[self.index] -= factor * log_sigmoid(z[self.index]).exp(),
+        }
+    }
+}
+
+fn loss_terms(label: &Label, card: &Card, classes: usize, norm: Norm) -> Result<Vec<Term>> {
+    let misfit =
+        |given: usize| Error::Request(format!("the label gives {given} numbers for {classes} classes"));
+    match label {
+        Label::Class(index) => Ok(vec![Term::new(*index, 1.0, norm)]),
+        Label::Soft(shares) if shares.len() == classes => {
+            Ok(shares.iter().enumerate().map(|(i, &share)| Term::new(i, f64::from(share), norm)).collect())
+        }
+        Label::Labels(on) if on.len() == classes => {
+            let pair = |(i, &on): (usize, &f32)| {
+                [Term::new(i, f64::from(on), Norm::On), Term::new(i, 1.0 - f64::from(on), Norm::Off)]
+            };
+            Ok(on.iter().enumerate().flat_map(pair).collect())
+        }
+        Label::Soft(given) | Label::Labels(given) => Err(misfit(given.len())),
+        Label::Value(_) => Err(Error::Request(format!("{} has no numeric labels", card.name))),
+    }
+}
+
+fn logits_of(pass: &dyn Pass, row: usize) -> Result<&Logits> {
+    let rows = pass.logits().len();
+    pass.logits().get(row).ok_or_else(|| Error::Request(format!("row {row} of a pass over {rows}")))
+}
+
+fn first(z: &[f64]) -> Result<f64> {
+    z.first().copied().ok_or_else(|| Error::Request("the model gave no output".into()))
+}
+
+fn log_sum_exp<'a>(values: impl Iterator<Item = &'a f64> + Clone) -> f64 {
+    let top = values.clone().fold(f64::NEG_INFINITY, |top, &value| top.max(value));
+    top + values.map(|value| (value - top).exp()).sum::<f64>().ln()
+}
+
+fn log_sigmoid(z: f64) -> f64 {
+    z.min(0.0) - (-z.abs()).exp().ln_1p()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+use super::*;
+use crate::{Rules, Work};
+
+fn card(task: Task) -> Card {
+    Card {
+        name: "toy".into(),
+        family: "toy".into(),
+        fingerprint: String::new(),
+        task,
+        labels: Vec::new(),
+        parameters: 0,
+        max_tokens: 8,
+        layers: 0,
+        hidden: 0,
+        heads: 0,
+        warnings: Vec::new(),
+    }
+}
+
+fn choice(index: usize) -> Choice {
+    Choice { name: index.to_string(), index: Some(index) }
+}
+
+/// Every quantity that is read off the logits, with a task and an output shape it fits.
+fn cases() -> Vec<(Quantity, Task, Vec<usize>)> {
+    use {Label as L, Quantity as Q, Task as T};
+    vec![
+        (Q::Class(choice(1)), T::Classification, vec![3]),
+        (Q::Class(choice(1)), T::MultiLabel, vec![3]),
+        (Q::Class(choice(0)), T::Regression, vec![1]),
+        (Q::Margin(choice(0), choice(2)), T::Classification, vec![3]),
+        (Q::Margin(choice(0), choice(2)), T::MultiLabel, vec![3]),
+        (Q::Loss(Some(L::Class(2))), T::Classification, vec![3]),
+        (Q::Loss(Some(L::Soft(vec![0.25, 0.5, 0.25]))), T::Classification, vec![3]),
+        (Q::Loss(Some(L::Class(2))), T::MultiLabel, vec![3]),
+        (Q::Loss(Some(L::Labels(vec![1.0, 0.0, 1.0]))), T::MultiLabel, vec![3]),
+        (Q::Loss(Some(L::Value(0.5))), T::Regression, vec![1]),
+        (Q::Start(Some(2)), T::QuestionAnswering, vec![4, 2]),
+        (Q::End(Some(3)), T::QuestionAnswering, vec![4, 2]),
+        (Q::Answer(Some((2, 3))), T::QuestionAnswering, vec![4, 2]),
+        (Q::Tag(1, choice(2)), T::TokenClassification, vec![4, 3]),
+        (Q::Token(3, choice(4)), T::MaskedLanguageModel, vec![4, 5]),
+    ]
+}
+
+fn logits(shape: &[usize]) -> Logits {
+    let data = (0..shape.iter().product()).map(|i: usize| ((i * 7 + 3) % 11) as f64 / 4.0 - 1.3).collect();
+    Logits { shape: shape.into(), data }
+}
+
+#[test]
+fn slopes_match_central_differences() {
+    let h = 1e-5;
+    for (quantity, task, shape) in cases() {
+        for scale in [Scale::Logit, Scale::Prob, Scale::LogProb] {
+            let target = Target { quantity: quantity.clone(), scale: Some(scale) };
+            let (card, base) = (card(task), logits(&shape));
+            let slopes = match target.slopes(&card, &base) {
+                Ok(slopes) => slopes,
+                Err(error) => {
+                    assert!(task == Task::Regression && scale != Scale::Logit, "{target}: {error}");
+                    continue;
+                }
+            };
+            for (i, slope) in slopes.iter().enumerate() {
+                let moved = |by: f64| {
+                    let mut moved = base.clone();
+                    moved.data[i] += by;
+                    target.value_of(&card, &moved).unwrap()
+                };
+                let difference = (moved(h) - moved(-h)) / (2.0 * h);
+                assert!(
+                    (difference - slope).abs() < 1e-9,
+                    "{target} ({task:?}) at {i}: {slope}, not {difference}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn worked_by_hand() {
+    let check = |text: &str, task: Task, quantity: Quantity, data: &[f64], expected: f64| {
+        let scale = text.parse().ok();
+        let logits = Logits { shape: vec![data.len()], data: data.into() };
+        let found = Target { quantity, scale }.value_of(&card(task), &logits).unwrap();
+        assert!((found - expected).abs() < 1e-12, "{text}: {found}, not {expected}");
+    };
+    let (ln3, class) = (3f64.ln(), Quantity::Class(choice(1)));
+    check("logit", Task::Classification, class.clone(), &[0.0, ln3], ln3);
+    check("prob", Task::Classification, class.clone(), &[0.0, ln3], 0.75);
+    check("logprob", Task::Classification, class.clone(), &[0.0, ln3], 0.75f64.ln());
+    check("prob", Task::MultiLabel, class, &[5.0, ln3], 0.75);
+    check("prob", Task::Classification, Quantity::Margin(choice(0), choice(1)), &[0.0, ln3], -0.5);
+    check("", Task::Classification, Quantity::Loss(Some(Label::Class(0))), &[0.0, ln3], 0.25f64.ln());
+    check("", Task::MultiLabel, Quantity::Loss(Some(Label::Labels(vec![0.0]))), &[ln3], 0.25f64.ln());
+    check("", Task::Regression, Quantity::Loss(Some(Label::Value(1.0))), &[4.0], -4.5);
+    let huge = Quantity::Class(choice(0));
+    check("logprob", Task::MultiLabel, huge.clone(), &[-1000.0], -1000.0);
+    check("logprob", Task::Classification, huge, &[-1000.0, 1000.0], -2000.0);
+}
+
+/// A pass of one row with one kept site.
+struct Fixed(Vec<Logits>, Array);
+
+impl Pass for Fixed {
+    fn logits(&self) -> &[Logits] {
+        &self.0
+    }
+    fn value(&self, _: Site, _: usize) -> Result<Array> {
+        Ok(self.1.clone())
+    }
+    fn backward(&self, _: &[Seed], _: &[Site], _: Rules) -> Result<Vec<Vec<Array>>> {
+        Ok(Vec::new())
+    }
+    fn work(&self) -> Work {
+        Work::default()
+    }
+}
+
+#[test]
+fn units_are_sums_of_what_they_name() {
+    let kept = Array::new([2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+    let pass = Fixed(vec![Logits { shape: vec![2], data: vec![0.5, -0.5] }], kept);
+    let card = card(Task::Classification);
+    let check = |text: &str, value: f64, cotangent: &[f32]| {
+        let target: Target = text.parse().unwrap();
+        assert_eq!(target.value(&card, &pass, 0), Ok(value), "{text}");
+        assert_eq!(target.seeds(&card, &pass, 0).unwrap()[0].cotangent.data, cotangent, "{text}");
+    };
+    check("unit:layer.0.out[1,2]", 6.0, &[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    check("unit:layer.0.out[*,0]", 5.0, &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    check("unit:layer.0.out[0,*]", 6.0, &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+    check("unit:logits[1]", -0.5, &[0.0, 1.0]);
+    for text in
+        ["unit:layer.0.out[2,0]", "unit:layer.0.out[0,3]", "unit:layer.0.out[0]", "predicted", "class:a"]
+    {
+        assert!(text.parse::<Target>().unwrap().value(&card, &pass, 0).is_err(), "{text}");
+    }
+    assert!(Target::class(7).value(&card, &pass, 0).is_err());
+    assert!(Target::class(0).value(&card, &pass, 1).is_err());
+    assert_eq!("unit:layer.0.out[*,0]".parse::<Target>().unwrap().sites(), ["layer.0.out".parse().unwrap()]);
+}

@@ -1,0 +1,208 @@
+use crate::gemm::Product;
+use crate::scalar::Scalar;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+/// The threads and the memory that passes run on. Cheap to share; holds no result.
+pub struct Context<T> {
+    threads: usize,
+    pool: Option<rayon::ThreadPool>,
+    memory: Arc<Memory<T>>,
+    flops: AtomicU64,
+}
+
+/// Running totals of a context.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Floating-point operations in matrix products since the context was made.
+    pub flops: u64,
+    /// Bytes of tensors alive now.
+    pub live_bytes: usize,
+    /// The most that were alive at once since [`Context::reset_peak`].
+    pub peak_bytes: usize,
+}
+
+impl<T: Scalar> Context<T> {
+    /// A context with this many threads; 0 means one for each core.
+    pub fn new(threads: usize) -> Arc<Self> {
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            n => n,
+        };
+        // Where no pool can be had the work runs on the caller's thread.
+        let build = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok();
+        let pool = if threads > 1 { build() } else { None };
+        let threads = if pool.is_some() { threads } else { 1 };
+        Arc::new(Self { threads, pool, memory: Arc::default(), flops: AtomicU64::new(0) })
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Runs work inside the pool, so that everything below uses its threads.
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+
+    /// What was spent so far.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            flops: self.flops.load(Ordering::Relaxed),
+            live_bytes: self.memory.live.load(Ordering::Relaxed),
+            peak_bytes: self.memory.peak.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Starts measuring the peak anew.
+    pub fn reset_peak(&self) {
+        self.memory.peak.store(self.memory.live.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// A buffer of `len` elements that the caller overwrites; it may hold old numbers.
+    pub(crate) fn buffer(&self, len: usize) -> Buffer<T> {
+        Memory::take(&self.memory, len)
+    }
+
+    /// Runs one matrix product with all threads and counts its work.
+    pub(crate) fn product(&self, product: Product<'_, T>) {
+        self.count(product.mnk);
+        T::product(&product.threads(self.threads));
+    }
+
+    /// Counts the work of one matrix product that a kernel runs by itself.
+    pub(crate) fn count(&self, (m, n, k): (usize, usize, usize)) {
+        self.flops.fetch_add(2 * (m * n * k) as u64, Ordering::Relaxed);
+    }
+
+    /// Runs `work(first_row, rows)` over the rows of a buffer, in parallel where that pays.
+    pub(crate) fn rows(&self, data: &mut [T], cols: usize, work: impl Fn(usize, &mut [T]) + Sync) {
+        match self.chunk(data.len(), cols) {
+            None => work(0, data),
+            Some(chunk) => {
+                let parts = data.par_chunks_mut(chunk * cols).enumerate();
+                parts.for_each(|(i, part)| work(i * chunk, part));
+            }
+        }
+    }
+
+    /// The same with one more number a row: `work(first_row, rows, numbers)`.
+    pub(crate) fn rows_with(
+        &self,
+        data: &mut [T],
+        cols: usize,
+        side: &mut [T],
+        work: impl Fn(usize, &mut [T], &mut [T]) + Sync,
+    ) {
+        match self.chunk(data.len(), cols) {
+            None => work(0, data, side),
+            Some(chunk) => {
+                let parts = data.par_chunks_mut(chunk * cols).zip(side.par_chunks_mut(chunk)).enumerate();
+                parts.for_each(|(i, (part, side))| work(i * chunk, part, side));
+            }
+        }
+    }
+
+    /// Rows a task when `len` elements are split between the threads; none where one thread does it all.
+    fn chunk(&self, len: usize, cols: usize) -> Option<usize> {
+        let rows = len / cols.max(1);
+        if self.threads == 1 || len < PARALLEL_ELEMENTS || rows < 2 {
+            return None;
+        }
+        Some(rows.div_ceil(self.threads * 4).max((PARALLEL_ELEMENTS / 4).div_ceil(cols)))
+    }
+
+    /// Runs independent tasks, in parallel where there is more than one thread and enough work.
+    pub(crate) fn tasks(&self, count: usize, parallel: bool, work: impl Fn(usize) + Sync) {
+        if self.threads == 1 || count < 2 || !parallel {
+            (0..count).for_each(work);
+        } else {
+            (0..count).into_par_iter().for_each(&work);
+        }
+    }
+}
+
+/// Below this many elements a second thread costs more than it brings.
+const PARALLEL_ELEMENTS: usize = 16 * 1024;
+
+/// Recycled buffers: a fresh page costs more than the arithmetic done on it.
+struct Memory<T> {
+    free: Mutex<Vec<Vec<T>>>,
+    live: AtomicUsize,
+    peak: AtomicUsize,
+}
+
+impl<T> Default for Memory<T> {
+    fn default() -> Self {
+        Self { free: Mutex::default(), live: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
+    }
+}
+
+/// Free buffers beyond this are given back to the system.
+const MOST_FREE_BYTES: usize = 2 << 30;
+
+impl<T: Scalar> Memory<T> {
+    fn take(memory: &Arc<Self>, len: usize) -> Buffer<T> {
+        let vec = memory.recycled(len).unwrap_or_else(|| vec![T::default(); len]);
+        let bytes = vec.capacity() * size_of::<T>();
+        let live = memory.live.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        memory.peak.fetch_max(live, Ordering::Relaxed);
+        Buffer { vec, len, home: Arc::downgrade(memory) }
+    }
+
+    /// The smallest free buffer that is large enough, unless it is wastefully large.
+    fn recycled(&self, len: usize) -> Option<Vec<T>> {
+        let mut free = self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let at = free.partition_point(|v| v.len() < len);
+        let fits = free.get(at).is_some_and(|v| v.len() <= len + len / 4 + 1024);
+        fits.then(|| free.remove(at))
+    }
+}
+
+impl<T> Memory<T> {
+    fn give(&self, vec: Vec<T>) {
+        let bytes = vec.capacity() * size_of::<T>();
+        self.live.fetch_sub(bytes, Ordering::Relaxed);
+        let mut free = self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let held: usize = free.iter().map(|v| v.capacity() * size_of::<T>()).sum();
+        if held + bytes <= MOST_FREE_BYTES {
+            let at = free.partition_point(|v| v.len() < vec.len());
+            free.insert(at, vec);
+        }
+    }
+}
+
+/// Memory of one tensor; goes back to its context when dropped.
+pub(crate) struct Buffer<T> {
+    vec: Vec<T>,
+    len: usize,
+    home: Weak<Memory<T>>,
+}
+
+impl<T> Buffer<T> {
+    /// Memory that belongs to no context.
+    pub(crate) fn owned(vec: Vec<T>) -> Self {
+        Self { len: vec.len(), vec, home: Weak::new() }
+    }
+
+    pub(crate) fn slice(&self) -> &[T] {
+        &self.vec[..self.len]
+    }
+
+    pub(crate) fn slice_mut(&mut self) -> &mut [T] {
+        &mut self.vec[..self.len]
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if let Some(home) = self.home.upgrade() {
+            home.give(std::mem::take(&mut self.vec));
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Matrix products over the `gemm` crate, with every view checked against its slice.
+
+use crate::scalar::Real;
+use std::marker::PhantomData;
+
+/// A strided view of a matrix inside a slice: element (r, c) is at `offset + r·row + c·col`.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// The first element.
+    pub offset: usize,
+    /// Elements between rows.
+    pub row: usize,
+    /// Elements between columns.
+    pub col: usize,
+}
+
+impl View {
+    /// A row-major matrix of `cols` columns at the start of its slice.
+    pub fn rows(cols: usize) -> Self {
+        Self { offset: 0, row: cols, col: 1 }
+    }
+
+    /// The same matrix, transposed.
+    pub fn t(self) -> Self {
+        Self { row: self.col, col: self.row, ..self }
+    }
+
+    /// The same matrix, starting at another element.
+    pub fn at(self, offset: usize) -> Self {
+        Self { offset, ..self }
+    }
+
+    fn fits(self, rows: usize, cols: usize, len: usize) -> bool {
+        let step = |count: usize, stride: usize| (count - 1).saturating_mul(stride);
+        let last = || self.offset.saturating_add(step(rows, self.row)).saturating_add(step(cols, self.col));
+        rows == 0 || cols == 0 || last() < len
+    }
+
+    /// Whether no two elements share a place; for a destination that threads write.
+    fn distinct(self, rows: usize, cols: usize) -> bool {
+        let nested = |inner: usize, small: usize, outer: usize, large: usize| {
+            (inner <= 1 || small > 0) && (outer <= 1 || large > (inner - 1).saturating_mul(small))
+        };
+        let within = || nested(cols, self.col, rows, self.row) || nested(rows, self.row, cols, self.col);
+        rows == 0 || cols == 0 || within()
+    }
+}
+
+/// dst\[m, n\] (+)= scale · lhs\[m, k\] · rhs\[k, n\].
+pub struct Product<'a, T> {
+    /// Rows, columns, inner length.
+    pub mnk: (usize, usize, usize),
+    dst: *mut T,
+    dst_view: View,
+    lhs: &'a [T],
+    lhs_view: View,
+    rhs: &'a [T],
+    rhs_view: View,
+    /// Whether to add to what `dst` holds.
+    pub accumulate: bool,
+    /// The factor.
+    pub scale: f64,
+    /// Threads to use.
+    pub threads: usize,
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T> Product<'a, T> {
+    /// A product into a slice; panics where a view leaves its slice, which is a defect of the caller.
+    pub fn new(
+        mnk: (usize, usize, usize),
+        (dst, dst_view): (&'a mut [T], View),
+        lhs: (&'a [T], View),
+        rhs: (&'a [T], View),
+    ) -> Self {
+        assert!(dst_view.fits(mnk.0, mnk.1, dst.len()), "product: the destination leaves its slice");
+        assert!(dst_view.distinct(mnk.0, mnk.1), "product: the destination overlaps itself");
+        // SAFETY: the destination was checked and is borrowed for 'a.
+        #[allow(unsafe_code, reason = "the bounds are asserted above")]
+        unsafe {
+            Self::from_raw(mnk, (dst.as_mut_ptr(), dst_view), lhs, rhs)
+        }
+    }
+
+    /// A product into raw memory, for kernels whose tasks write disjoint strided parts of one buffer.
+    ///
+    /// # Safety
+    /// Every element of the destination view must be valid for writes during 'a and touched by nobody else.
+    #[allow(unsafe_code, reason = "heads write disjoint columns of one buffer")]
+    pub unsafe fn from_raw(
+        mnk: (usize, usize, usize),
+        (dst, dst_view): (*mut T, View),
+        (lhs, lhs_view): (&'a [T], View),
+        (rhs, rhs_view): (&'a [T], View),
+    ) -> Self {
+        let (m, n, k) = mnk;
+        assert!(lhs_view.fits(m, k, lhs.len()), "product: the left side leaves its slice");
+        assert!(rhs_view.fits(k, n, rhs.len()), "product: the right side leaves its slice");
+        Self {
+            mnk,
+            dst,
+            dst_view,
+            lhs,
+            lhs_view,
+            rhs,
+            rhs_view,
+            accumulate: false,
+            scale: 1.0,
+            threads: 1,
+            borrow: PhantomData,
+        }
+    }
+
+    /// Adds to the destination instead of replacing it.
+    pub fn accumulate(mut self, yes: bool) -> Self {
+        self.accumulate = yes;
+        self
+    }
+
+    /// Multiplies the product by a factor.
+    pub fn scale(mut self, scale: f64) -> Self {
+        self.scale = scale;
+        self
+    }
+
+    /// Uses this many threads of the current pool.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+}
+
+/// Runs the product on planes of the elements: element i of plane p lies at `i · width + p` in units of R.
+/// Plain numbers have one plane; a dual number has two, and calls this once for each pair that matters.
+pub(crate) fn product<T, R>(
+    p: &Product<'_, T>,
+    width: usize,
+    dst_plane: usize,
+    lhs_plane: usize,
+    rhs_plane: usize,
+    accumulate: bool,
+) where
+    R: Real,
+{
+    let (m, n, k) = p.mnk;
+    if m == 0 || n == 0 {
+        return;
+    }
+    let stride = |s: usize| (s * width) as isize;
+    let threads = if p.threads > 1 { gemm::Parallelism::Rayon(p.threads) } else { gemm::Parallelism::None };
+    // SAFETY: `Product` checked that every element of the three views lies in its slice (or its maker promised so for
+    // the destination); R is T or a field of the repr(C) pair T, so that planes of T are strided arrays of R.
+    #[allow(unsafe_code, reason = "the gemm crate takes pointers")]
+    unsafe {
+        let dst = p.dst.add(p.dst_view.offset).cast::<R>().add(dst_plane);
+        // Wrapping, because a side without elements (k = 0) may begin beyond its slice.
+        let lhs = p.lhs.as_ptr().wrapping_add(p.lhs_view.offset).cast::<R>().wrapping_add(lhs_plane);
+        let rhs = p.rhs.as_ptr().wrapping_add(p.rhs_view.offset).cast::<R>().wrapping_add(rhs_plane);
+        gemm::gemm(
+            m,
+            n,
+            k,
+            dst,
+            stride(p.dst_view.col),
+            stride(p.dst_view.row),
+            accumulate,
+            lhs,
+            stride(p.lhs_view.col),
+            stride(p.lhs_view.row),
+            rhs,
+            stride(p.rhs_view.col),
+            stride(p.rhs_view.row),
+            R::from_f64(1.0),
+            R::from_f64(p.scale),
+            false,
+            false,
+            false,
+            threads,
+        );
+    }
+}

@@ -1,0 +1,260 @@
+use super::softmax;
+use crate::context::Context;
+use crate::gemm::{Product, View};
+use crate::op::Heads;
+use crate::scalar::Scalar;
+use crate::segments::Segments;
+use crate::tensor::Tensor;
+
+/// A buffer that tasks write in parallel, each its own elements.
+struct Shared<T>(*mut T, usize);
+
+// SAFETY: a task (sequence, head) touches only its own map or its own columns of its own rows, so no two tasks touch
+// the same element; the buffer outlives the parallel section because it is mutably borrowed around it.
+#[allow(unsafe_code, reason = "heads write disjoint columns of one buffer")]
+unsafe impl<T: Send> Send for Shared<T> {}
+// SAFETY: as above.
+#[allow(unsafe_code, reason = "heads write disjoint columns of one buffer")]
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+impl<T: Scalar> Shared<T> {
+    fn new(data: &mut [T]) -> Self {
+        Self(data.as_mut_ptr(), data.len())
+    }
+
+    /// Elements of one task's own run.
+    #[allow(unsafe_code, clippy::mut_from_ref, reason = "runs of different tasks are disjoint")]
+    fn run(&self, start: usize, len: usize) -> &mut [T] {
+        assert!(start + len <= self.1, "attention: a map leaves its buffer");
+        // SAFETY: in bounds, and the maps of different (sequence, head) pairs do not overlap.
+        unsafe { std::slice::from_raw_parts_mut(self.0.add(start), len) }
+    }
+
+    /// A product into one head's columns of one sequence's rows.
+    #[allow(unsafe_code, reason = "columns of different heads are disjoint")]
+    fn product<'a>(
+        &'a self,
+        mnk: (usize, usize, usize),
+        view: View,
+        lhs: (&'a [T], View),
+        rhs: (&'a [T], View),
+    ) -> Product<'a, T> {
+        let last = view.offset + mnk.0.saturating_sub(1) * view.row + mnk.1.saturating_sub(1);
+        assert!(mnk.0 == 0 || mnk.1 == 0 || last < self.1, "attention: a head leaves its buffer");
+        // SAFETY: in bounds, and the columns of different (sequence, head) pairs do not overlap.
+        unsafe { Product::from_raw(mnk, (self.0, view), lhs, rhs) }
+    }
+}
+
+/// One sequence and one head: the shapes and where its parts lie.
+struct Task {
+    queries: usize,
+    keys: usize,
+    width: usize,
+    /// q and context \[Tq, D\] inside \[T, N·D\]
+    q: View,
+    /// k and v \[Tk, D\] inside \[T, N·D\]
+    k: View,
+    /// The map \[Tq, Tk\] inside the ragged buffer
+    map: usize,
+}
+
+impl Heads {
+    fn task(&self, index: usize) -> Task {
+        let (b, h) = (index / self.count, index % self.count);
+        let hidden = self.count * self.width;
+        let head = |first: usize| View::rows(hidden).at(first * hidden + h * self.width);
+        Task {
+            queries: self.queries.len(b),
+            keys: self.keys.len(b),
+            width: self.width,
+            q: head(self.queries.range(b).start),
+            k: head(self.keys.range(b).start),
+            map: self.map(b, h),
+        }
+    }
+
+    fn each<T: Scalar>(&self, ctx: &Context<T>, work: impl Fn(Task) + Sync) {
+        let tasks = self.queries.count() * self.count;
+        let parallel = self.total() * self.width > 64 * 1024;
+        ctx.tasks(tasks, parallel, |i| work(self.task(i)));
+    }
+
+    /// Panics where q, k or v is not as these heads say, which is a defect of the caller.
+    fn check<T: Scalar>(&self, segments: &Segments, x: &Tensor<T>) {
+        let expected = (segments.total(), self.count * self.width);
+        assert_eq!(expected, (x.rows(), x.cols()), "attention: an input of another shape than the heads");
+    }
+
+    fn flops<T: Scalar>(&self, ctx: &Context<T>, products: usize) {
+        ctx.count((self.total(), self.width, products));
+    }
+}
+
+/// scale·q·kᵀ for every sequence and head.
+pub(crate) fn scores<T: Scalar>(ctx: &Context<T>, heads: &Heads, q: &Tensor<T>, k: &Tensor<T>) -> Tensor<T> {
+    heads.check(&heads.queries, q);
+    heads.check(&heads.keys, k);
+    heads.flops(ctx, 1);
+    Tensor::fill(ctx, 1, heads.total(), |out| {
+        let out = Shared::new(out);
+        heads.each(ctx, |t| scores_of(&t, heads.scale, q, k, out.run(t.map, t.queries * t.keys)));
+    })
+}
+
+fn scores_of<T: Scalar>(t: &Task, scale: f64, q: &Tensor<T>, k: &Tensor<T>, map: &mut [T]) {
+    let mnk = (t.queries, t.keys, t.width);
+    let product = Product::new(mnk, (map, View::rows(t.keys)), (q.data(), t.q), (k.data(), t.k.t()));
+    T::product(&product.scale(scale));
+}
+
+/// p·v for every sequence and head.
+pub(crate) fn context<T: Scalar>(ctx: &Context<T>, heads: &Heads, p: &Tensor<T>, v: &Tensor<T>) -> Tensor<T> {
+    heads.check(&heads.keys, v);
+    heads.flops(ctx, 1);
+    let hidden = heads.count * heads.width;
+    Tensor::fill(ctx, heads.queries.total(), hidden, |out| {
+        let out = Shared::new(out);
+        heads.each(ctx, |t| context_of(&t, &p.data()[t.map..][..t.queries * t.keys], v, &out));
+    })
+}
+
+fn context_of<T: Scalar>(t: &Task, map: &[T], v: &Tensor<T>, out: &Shared<T>) {
+    let mnk = (t.queries, t.width, t.keys);
+    T::product(&out.product(mnk, t.q, (map, View::rows(t.keys)), (v.data(), t.k)));
+}
+
+/// Scores, softmax and context in one go; keeps the probabilities where asked.
+pub(crate) fn attention<T: Scalar>(
+    ctx: &Context<T>,
+    heads: &Heads,
+    [q, k, v]: [&Tensor<T>; 3],
+    keep: bool,
+) -> (Tensor<T>, Option<Tensor<T>>) {
+    heads.check(&heads.queries, q);
+    heads.check(&heads.keys, k);
+    heads.check(&heads.keys, v);
+    heads.flops(ctx, 2);
+    let mut probs = keep.then(|| ctx.buffer(heads.total()));
+    let kept = probs.as_mut().map(|buffer| Shared::new(buffer.slice_mut()));
+    let out = Tensor::fill(ctx, heads.queries.total(), heads.count * heads.width, |out| {
+        let out = Shared::new(out);
+        heads.each(ctx, |t| {
+            let size = t.queries * t.keys;
+            let mut scratch = kept.is_none().then(|| ctx.buffer(size));
+            let map = match (&kept, &mut scratch) {
+                (Some(kept), _) => kept.run(t.map, size),
+                (None, Some(scratch)) => scratch.slice_mut(),
+                (None, None) => return,
+            };
+            scores_of(&t, heads.scale, q, k, map);
+            map.chunks_exact_mut(t.keys.max(1)).for_each(softmax::row);
+            context_of(&t, map, v, &out);
+        });
+    });
+    drop(kept);
+    (out, probs.map(|buffer| Tensor::from_buffer(1, heads.total(), buffer)))
+}
+
+/// The pulls of the scores: scale·g·k to q and scale·gᵀ·q to k.
+pub(crate) fn scores_pull<T: Scalar>(
+    ctx: &Context<T>,
+    heads: &Heads,
+    cotangent: &Tensor<T>,
+    (q, k): (Option<&Tensor<T>>, Option<&Tensor<T>>),
+) -> (Option<Tensor<T>>, Option<Tensor<T>>) {
+    let hidden = heads.count * heads.width;
+    let to_q = k.map(|k| {
+        heads.flops(ctx, 1);
+        Tensor::fill(ctx, heads.queries.total(), hidden, |out| {
+            let out = Shared::new(out);
+            heads.each(ctx, |t| scores_pull_q(&t, heads.scale, of(&t, cotangent), k, &out));
+        })
+    });
+    let to_k = q.map(|q| {
+        heads.flops(ctx, 1);
+        Tensor::fill(ctx, heads.keys.total(), hidden, |out| {
+            let out = Shared::new(out);
+            heads.each(ctx, |t| scores_pull_k(&t, heads.scale, of(&t, cotangent), q, &out));
+        })
+    });
+    (to_q, to_k)
+}
+
+fn of<'a, T: Scalar>(t: &Task, maps: &'a Tensor<T>) -> &'a [T] {
+    &maps.data()[t.map..][..t.queries * t.keys]
+}
+
+fn scores_pull_q<T: Scalar>(t: &Task, scale: f64, g: &[T], k: &Tensor<T>, out: &Shared<T>) {
+    let mnk = (t.queries, t.width, t.keys);
+    T::product(&out.product(mnk, t.q, (g, View::rows(t.keys)), (k.data(), t.k)).scale(scale));
+}
+
+fn scores_pull_k<T: Scalar>(t: &Task, scale: f64, g: &[T], q: &Tensor<T>, out: &Shared<T>) {
+    let mnk = (t.keys, t.width, t.queries);
+    T::product(&out.product(mnk, t.k, (g, View::rows(t.keys).t()), (q.data(), t.q)).scale(scale));
+}
+
+/// The pulls of the context: g·vᵀ to the probabilities and pᵀ·g to v.
+pub(crate) fn context_pull<T: Scalar>(
+    ctx: &Context<T>,
+    heads: &Heads,
+    cotangent: &Tensor<T>,
+    (p, v): (Option<&Tensor<T>>, Option<&Tensor<T>>),
+) -> (Option<Tensor<T>>, Option<Tensor<T>>) {
+    let to_p = v.map(|v| {
+        heads.flops(ctx, 1);
+        Tensor::fill(ctx, 1, heads.total(), |out| {
+            let out = Shared::new(out);
+            heads.each(ctx, |t| context_pull_p(&t, cotangent, v, out.run(t.map, t.queries * t.keys)));
+        })
+    });
+    let to_v = p.map(|p| {
+        heads.flops(ctx, 1);
+        Tensor::fill(ctx, heads.keys.total(), heads.count * heads.width, |out| {
+            let out = Shared::new(out);
+            heads.each(ctx, |t| context_pull_v(&t, of(&t, p), cotangent, &out));
+        })
+    });
+    (to_p, to_v)
+}
+
+fn context_pull_p<T: Scalar>(t: &Task, g: &Tensor<T>, v: &Tensor<T>, map: &mut [T]) {
+    let mnk = (t.queries, t.keys, t.width);
+    T::product(&Product::new(mnk, (map, View::rows(t.keys)), (g.data(), t.q), (v.data(), t.k.t())));
+}
+
+fn context_pull_v<T: Scalar>(t: &Task, p: &[T], g: &Tensor<T>, out: &Shared<T>) {
+    let mnk = (t.keys, t.width, t.queries);
+    T::product(&out.product(mnk, t.k, (p, View::rows(t.keys).t()), (g.data(), t.q)));
+}
+
+/// The pulls of fused attention to q, k and v, from the kept probabilities.
+pub(crate) fn attention_pull<T: Scalar>(
+    ctx: &Context<T>,
+    heads: &Heads,
+    cotangent: &Tensor<T>,
+    [q, k, v]: [&Tensor<T>; 3],
+    probs: &Tensor<T>,
+) -> [Tensor<T>; 3] {
+    heads.flops(ctx, 4);
+    let hidden = heads.count * heads.width;
+    let mut buffers = [heads.queries.total(), heads.keys.total(), heads.keys.total()]
+        .map(|rows| (rows, ctx.buffer(rows * hidden)));
+    {
+        let [to_q, to_k, to_v] = &mut buffers;
+        let [to_q, to_k, to_v] = [to_q, to_k, to_v].map(|(_, b)| Shared::new(b.slice_mut()));
+        heads.each(ctx, |t| {
+            let p = of(&t, probs);
+            let mut scratch = ctx.buffer(p.len());
+            let map = scratch.slice_mut();
+            context_pull_p(&t, cotangent, v, map);
+            context_pull_v(&t, p, cotangent, &to_v);
+            let width = t.keys.max(1);
+            map.chunks_exact_mut(width).zip(p.chunks_exact(width)).for_each(|(g, p)| softmax::row_pull(g, p));
+            scores_pull_q(&t, heads.scale, map, k, &to_q);
+            scores_pull_k(&t, heads.scale, map, q, &to_k);
+        });
+    }
+    buffers.map(|(rows, buffer)| Tensor::from_buffer(rows, hidden, buffer))
+}

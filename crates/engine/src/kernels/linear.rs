@@ -1,0 +1,52 @@
+use crate::context::Context;
+use crate::gemm::{Product, View};
+use crate::scalar::Scalar;
+use crate::tensor::Tensor;
+
+/// x·wᵀ + b: x \[T, I\], w \[O, I\], b \[1, O\] → \[T, O\].
+pub(crate) fn linear<T: Scalar>(
+    ctx: &Context<T>,
+    x: &Tensor<T>,
+    w: &Tensor<T>,
+    b: Option<&Tensor<T>>,
+) -> Tensor<T> {
+    assert_eq!(x.cols(), w.cols(), "linear: the input is {} wide, the weight {}", x.cols(), w.cols());
+    let (rows, width, inner) = (x.rows(), w.rows(), x.cols());
+    Tensor::fill(ctx, rows, width, |out| {
+        if let Some(b) = b {
+            // The product then adds to the bias: one pass over the output less than adding it afterwards.
+            out.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(b.data()));
+        }
+        let (x, w) = ((x.data(), View::rows(inner)), (w.data(), View::rows(inner).t()));
+        let product = Product::new((rows, width, inner), (out, View::rows(width)), x, w);
+        ctx.product(product.accumulate(b.is_some()));
+    })
+}
+
+/// dst (+)= cotangent·w: the pull to the input.
+pub(crate) fn pull_input<T: Scalar>(
+    ctx: &Context<T>,
+    dst: &mut [T],
+    accumulate: bool,
+    cotangent: &Tensor<T>,
+    w: &Tensor<T>,
+) {
+    let mnk = (cotangent.rows(), w.cols(), w.rows());
+    let lhs = (cotangent.data(), View::rows(w.rows()));
+    let rhs = (w.data(), View::rows(w.cols()));
+    ctx.product(Product::new(mnk, (dst, View::rows(w.cols())), lhs, rhs).accumulate(accumulate));
+}
+
+/// dst (+)= cotangentᵀ·x: the pull to the weight.
+pub(crate) fn pull_weight<T: Scalar>(
+    ctx: &Context<T>,
+    dst: &mut [T],
+    accumulate: bool,
+    cotangent: &Tensor<T>,
+    x: &Tensor<T>,
+) {
+    let mnk = (cotangent.cols(), x.cols(), x.rows());
+    let lhs = (cotangent.data(), View::rows(cotangent.cols()).t());
+    let rhs = (x.data(), View::rows(x.cols()));
+    ctx.product(Product::new(mnk, (dst, View::rows(x.cols())), lhs, rhs).accumulate(accumulate));
+}

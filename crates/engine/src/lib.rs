@@ -1,0 +1,43 @@
+//! Tensors, about thirty operations, a tape with rule tables, second order by dual scalars: exact gradients at any node.
+//!
+//! 1. A [`Context`] owns the threads and the recycled memory.
+//! 2. A [`Tape`] evaluates operations at once and remembers only what leads from a [watched](Tape::watch) value on.
+//! 3. [`Tape::backward`] pulls cotangents back through a [`Table`] of rules, pruned to what was asked.
+//! 4. Everything is generic over [`Scalar`]: `f32`, `f64`, and [`Dual`] of either for Jacobian- and Hessian-vector
+//!    products (forward over reverse).
+//!
+//! A batch is packed, never padded: sequences lie end to end in `[T, H]` and [`Segments`] say where each begins.
+
+mod context;
+mod dual;
+mod emit;
+pub mod gemm;
+mod kernels;
+mod math;
+mod op;
+pub mod peak;
+mod scalar;
+mod segments;
+mod tables;
+mod tape;
+mod tensor;
+
+pub use context::{Context, Counts};
+pub use dual::Dual;
+
+pub use op::{Heads, Op, OpKind, Patch, Unary};
+pub use scalar::{Real, Scalar};
+pub use segments::Segments;
+pub use tables::{Gradient, Sink, Table};
+pub use tape::{Mode, Node, NodeId, Tape, Var};
+pub use tensor::Tensor;
+
+/// The engine's one error: an operation without a rule in the requested table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the operation '{op}' has no rule in the table '{table}'")]
+pub struct NoRule {
+    /// The operation.
+    pub op: &'static str,
+    /// The table.
+    pub table: &'static str,
+}

@@ -1,0 +1,290 @@
+use crate::scalar::Scalar;
+use crate::segments::Segments;
+use std::sync::Arc;
+
+/// Declares the kinds of operation once, so that the list of all of them cannot miss one.
+macro_rules! kinds {
+    ($($name:ident = $text:literal,)*) => {
+        /// An operation without its data: what rule tables and tests enumerate.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, reason = "the names are the documentation; see Op")]
+        pub enum OpKind { $($name,)* }
+
+        impl OpKind {
+            /// Every kind of operation.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// Its name in messages.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    Leaf = "leaf",
+    Linear = "linear",
+    Gather = "gather",
+    Scores = "attention scores",
+    Softmax = "softmax",
+    Context = "attention context",
+    Attention = "attention",
+    Add = "add",
+    Sub = "sub",
+    Mul = "mul",
+    Div = "div",
+    AddRow = "add row",
+    MulRow = "mul row",
+    AddColumn = "add column",
+    MulColumn = "mul column",
+    RowSum = "row sum",
+    Scale = "scale",
+    Shift = "shift",
+    Exp = "exp",
+    Ln = "ln",
+    Sqrt = "sqrt",
+    Recip = "recip",
+    Square = "square",
+    Tanh = "tanh",
+    Sigmoid = "sigmoid",
+    Softplus = "softplus",
+    Relu = "relu",
+    Gelu = "gelu",
+    GeluTanh = "gelu tanh",
+    Silu = "silu",
+    LayerNorm = "layer norm",
+    AddLayerNorm = "add layer norm",
+    LogSoftmax = "log softmax",
+    Pick = "pick",
+    Patch = "patch",
+}
+
+/// An operation. Inputs are listed in brackets; T, H and so on are the shape letters of the workspace.
+#[derive(Debug, Clone)]
+pub enum Op<T> {
+    /// A value that came from outside.
+    Leaf,
+    /// [x \[T, I\], w \[O, I\], optionally b \[1, O\]] → x·wᵀ + b \[T, O\]
+    Linear,
+    /// [table \[V, H\]] → its rows at these indices
+    Gather(Arc<[usize]>),
+    /// [q, k \[T, N·D\]] → scale·q·kᵀ for each sequence and head, ragged
+    Scores(Heads),
+    /// [ragged scores] → probabilities over the keys
+    Softmax(Heads),
+    /// [ragged probabilities, v \[T, N·D\]] → weighted values \[T, N·D\]
+    Context(Heads),
+    /// [q, k, v] → context: the three above in one kernel
+    Attention(Heads),
+    /// [a, b] → a + b
+    Add,
+    /// [a, b] → a − b
+    Sub,
+    /// [a, b] → a ⊙ b
+    Mul,
+    /// [a, b] → a / b
+    Div,
+    /// [x \[T, H\], r \[1, H\]] → x with r added to every row
+    AddRow,
+    /// [x \[T, H\], r \[1, H\]] → x with every row multiplied by r
+    MulRow,
+    /// [x \[T, H\], c \[T, 1\]] → x with c added to every column
+    AddColumn,
+    /// [x \[T, H\], c \[T, 1\]] → x with every column multiplied by c
+    MulColumn,
+    /// [x \[T, H\]] → the sum of each row \[T, 1\]
+    RowSum,
+    /// [x] → factor · x
+    Scale(f64),
+    /// [x] → x + constant
+    Shift(f64),
+    /// [x] → f(x), element by element
+    Unary(Unary),
+    /// [x, gain \[1, H\], bias \[1, H\]] → normalised rows; the number is the epsilon under the root
+    LayerNorm(f64),
+    /// [x, residual, gain, bias] → the layer norm of x + residual
+    AddLayerNorm(f64),
+    /// [x \[T, C\]] → the logarithm of each row's softmax
+    LogSoftmax,
+    /// [x \[T, C\]] → one element of each row \[T, 1\]
+    Pick(Arc<[usize]>),
+    /// [x] → x with some elements changed
+    Patch(Arc<Patch<T>>),
+}
+
+impl<T> Op<T> {
+    /// Its kind.
+    pub fn kind(&self) -> OpKind {
+        match self {
+            Self::Leaf => OpKind::Leaf,
+            Self::Linear => OpKind::Linear,
+            Self::Gather(_) => OpKind::Gather,
+            Self::Scores(_) => OpKind::Scores,
+            Self::Softmax(_) => OpKind::Softmax,
+            Self::Context(_) => OpKind::Context,
+            Self::Attention(_) => OpKind::Attention,
+            Self::Add => OpKind::Add,
+            Self::Sub => OpKind::Sub,
+            Self::Mul => OpKind::Mul,
+            Self::Div => OpKind::Div,
+            Self::AddRow => OpKind::AddRow,
+            Self::MulRow => OpKind::MulRow,
+            Self::AddColumn => OpKind::AddColumn,
+            Self::MulColumn => OpKind::MulColumn,
+            Self::RowSum => OpKind::RowSum,
+            Self::Scale(_) => OpKind::Scale,
+            Self::Shift(_) => OpKind::Shift,
+            Self::Unary(unary) => unary.kind(),
+            Self::LayerNorm(_) => OpKind::LayerNorm,
+            Self::AddLayerNorm(_) => OpKind::AddLayerNorm,
+            Self::LogSoftmax => OpKind::LogSoftmax,
+            Self::Pick(_) => OpKind::Pick,
+            Self::Patch(_) => OpKind::Patch,
+        }
+    }
+
+    /// Which inputs, and whether the output, the plain gradient needs, given which inputs want one.
+    pub(crate) fn saves(&self, wants: &[bool]) -> (Vec<bool>, bool) {
+        let want = |i: usize| wants.get(i).copied().unwrap_or(false);
+        match self {
+            Self::Linear | Self::Scores(_) | Self::Context(_) => (vec![want(1), want(0), false], false),
+            Self::Mul | Self::MulRow | Self::MulColumn => (vec![want(1), want(0)], false),
+            Self::Div => (vec![false, true], want(1)),
+            Self::Attention(_) => (vec![true; 3], false),
+            Self::Unary(_) => (vec![true], false),
+            Self::LayerNorm(_) => (vec![false, true], false),
+            Self::AddLayerNorm(_) => (vec![false, false, true], false),
+            Self::Softmax(_) | Self::LogSoftmax => (vec![false], true),
+            _ => (vec![], false),
+        }
+    }
+}
+
+/// A function of one number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unary {
+    /// e^x
+    Exp,
+    /// ln x
+    Ln,
+    /// √x
+    Sqrt,
+    /// 1/x
+    Recip,
+    /// x²
+    Square,
+    /// tanh x
+    Tanh,
+    /// 1/(1 + e^−x)
+    Sigmoid,
+    /// ln(1 + e^x)
+    Softplus,
+    /// max(x, 0), with derivative 0 at 0
+    Relu,
+    /// x·Φ(x)
+    Gelu,
+    /// The tanh approximation of [`Unary::Gelu`]
+    GeluTanh,
+    /// x·sigmoid(x)
+    Silu,
+}
+
+impl Unary {
+    fn kind(self) -> OpKind {
+        match self {
+            Self::Exp => OpKind::Exp,
+            Self::Ln => OpKind::Ln,
+            Self::Sqrt => OpKind::Sqrt,
+            Self::Recip => OpKind::Recip,
+            Self::Square => OpKind::Square,
+            Self::Tanh => OpKind::Tanh,
+            Self::Sigmoid => OpKind::Sigmoid,
+            Self::Softplus => OpKind::Softplus,
+            Self::Relu => OpKind::Relu,
+            Self::Gelu => OpKind::Gelu,
+            Self::GeluTanh => OpKind::GeluTanh,
+            Self::Silu => OpKind::Silu,
+        }
+    }
+}
+
+/// The geometry of multi-head attention over packed sequences.
+#[derive(Debug, Clone)]
+pub struct Heads {
+    /// Number of heads N.
+    pub count: usize,
+    /// Width of a head D.
+    pub width: usize,
+    /// The sequences of the queries.
+    pub queries: Segments,
+    /// The sequences of the keys and values: as many, perhaps of other lengths.
+    pub keys: Segments,
+    /// The factor on q·kᵀ.
+    pub scale: f64,
+    offsets: Arc<[usize]>,
+}
+
+impl Heads {
+    /// Heads over these sequences, scaled by 1/√D.
+    pub fn new(count: usize, width: usize, queries: Segments, keys: Segments) -> Self {
+        assert_eq!(queries.count(), keys.count(), "queries and keys of different batches");
+        let sizes = (0..queries.count()).map(|b| count * queries.len(b) * keys.len(b));
+        let offsets = std::iter::once(0)
+            .chain(sizes.scan(0, |end, size| {
+                *end += size;
+                Some(*end)
+            }))
+            .collect();
+        Self { count, width, queries, keys, scale: 1.0 / (width as f64).sqrt(), offsets }
+    }
+
+    /// Elements of all attention maps together.
+    pub fn total(&self) -> usize {
+        self.offsets[self.queries.count()]
+    }
+
+    /// Where the map of one sequence and head begins; it is row-major \[queries, keys\].
+    pub fn map(&self, sequence: usize, head: usize) -> usize {
+        self.offsets[sequence] + head * self.queries.len(sequence) * self.keys.len(sequence)
+    }
+}
+
+/// Changes of some elements: x ← keep·x + shift, over runs of neighbouring elements, in order.
+#[derive(Debug, Clone)]
+pub struct Patch<T> {
+    pub(crate) runs: Vec<Run<T>>,
+    pub(crate) values: Vec<T>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run<T> {
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+    pub(crate) keep: T,
+    /// Index of the first shift in `values`.
+    pub(crate) shift: usize,
+    /// Whether all elements share that one shift.
+    pub(crate) shared: bool,
+}
+
+impl<T: Scalar> Default for Patch<T> {
+    fn default() -> Self {
+        Self { runs: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl<T: Scalar> Patch<T> {
+    /// Changes `len` elements from `start` on; `shift` holds one number an element, or one for all.
+    pub fn push(&mut self, start: usize, len: usize, keep: T, shift: &[T]) {
+        assert!(shift.len() == len || shift.len() == 1, "{} shifts for {len} elements", shift.len());
+        let run = Run { start, len, keep, shift: self.values.len(), shared: shift.len() == 1 };
+        self.values.extend_from_slice(shift);
+        self.runs.push(run);
+    }
+
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+}

@@ -1,0 +1,39 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Where each sequence of a packed batch begins and ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segments(Arc<[usize]>);
+
+impl Segments {
+    /// Sequences of these lengths, laid end to end.
+    pub fn new(lengths: impl IntoIterator<Item = usize>) -> Self {
+        let mut offsets = vec![0];
+        let mut end = 0;
+        for length in lengths {
+            end += length;
+            offsets.push(end);
+        }
+        Self(offsets.into())
+    }
+
+    /// The number of sequences.
+    pub fn count(&self) -> usize {
+        self.0.len() - 1
+    }
+
+    /// The length of all sequences together.
+    pub fn total(&self) -> usize {
+        self.0[self.count()]
+    }
+
+    /// The positions of one sequence.
+    pub fn range(&self, sequence: usize) -> Range<usize> {
+        self.0[sequence]..self.0[sequence + 1]
+    }
+
+    /// The length of one sequence.
+    pub fn len(&self, sequence: usize) -> usize {
+        self.range(sequence).len()
+    }
+}

@@ -1,0 +1,222 @@
+//! One or more examples of every operation, and how far a backward rule is from central differences.
+
+use exegete_engine::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
+
+/// An operation with inputs to run it on.
+#[derive(Clone)]
+pub(crate) struct Case<T> {
+    pub(crate) name: &'static str,
+    pub(crate) op: Op<T>,
+    pub(crate) inputs: Vec<Tensor<T>>,
+}
+
+/// Random numbers in a range, the same for every kind of number.
+pub(crate) struct Random(pub(crate) ChaCha8Rng);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0.random_range(0..end as u64) as usize
+    }
+
+    pub(crate) fn number(&mut self, low: f64, high: f64) -> f64 {
+        self.0.random_range(low..high)
+    }
+
+    pub(crate) fn tensor<T: Scalar>(&mut self, rows: usize, cols: usize) -> Tensor<T> {
+        self.within(rows, cols, -1.5, 1.5)
+    }
+
+    pub(crate) fn within<T: Scalar>(&mut self, rows: usize, cols: usize, low: f64, high: f64) -> Tensor<T> {
+        Tensor::new(rows, cols, (0..rows * cols).map(|_| T::from_f64(self.number(low, high))).collect())
+    }
+
+    /// Of both signs, at least 0.2 away from zero.
+    pub(crate) fn off_zero<T: Scalar>(&mut self, rows: usize, cols: usize) -> Tensor<T> {
+        let sign = |x: f64| if x < 0.0 { x - 0.2 } else { x + 0.2 };
+        self.tensor::<f64>(rows, cols).map(|x| T::from_f64(sign(x)))
+    }
+}
+
+/// Heads over sequences of these lengths of queries and keys.
+pub(crate) fn heads(count: usize, width: usize, queries: &[usize], keys: &[usize]) -> Heads {
+    let segments = |lengths: &[usize]| Segments::new(lengths.iter().copied());
+    Heads::new(count, width, segments(queries), segments(keys))
+}
+
+/// The examples. The last sequence and the last element of a patch matter, so that a dropped one is noticed.
+pub(crate) fn all<T: Scalar>() -> Vec<Case<T>> {
+    let r = &mut Random::new(7);
+    let mut cases = Vec::new();
+    plain(r, &mut cases);
+    attention(r, &mut cases);
+    unary(r, &mut cases);
+    cases
+}
+
+fn plain<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
+    let mut case = |name, op, inputs| cases.push(Case { name, op, inputs });
+    case("leaf", Op::Leaf, vec![r.tensor(3, 4)]);
+    case("linear", Op::Linear, vec![r.tensor(3, 4), r.tensor(5, 4)]);
+    case("linear, bias", Op::Linear, vec![r.tensor(3, 4), r.tensor(5, 4), r.tensor(1, 5)]);
+    case("linear, one row", Op::Linear, vec![r.tensor(1, 7), r.tensor(2, 7), r.tensor(1, 2)]);
+    case("gather", Op::Gather(Arc::from([2, 0, 2, 2, 3])), vec![r.tensor(5, 3)]);
+    for (name, op) in [("add", Op::Add), ("sub", Op::Sub), ("mul", Op::Mul)] {
+        case(name, op, vec![r.tensor(3, 4), r.tensor(3, 4)]);
+    }
+    case("div", Op::Div, vec![r.tensor(3, 4), r.off_zero(3, 4)]);
+    case("add row", Op::AddRow, vec![r.tensor(3, 4), r.tensor(1, 4)]);
+    case("mul row", Op::MulRow, vec![r.tensor(3, 4), r.off_zero(1, 4)]);
+    case("add column", Op::AddColumn, vec![r.tensor(3, 4), r.tensor(3, 1)]);
+    case("mul column", Op::MulColumn, vec![r.tensor(3, 4), r.off_zero(3, 1)]);
+    case("row sum", Op::RowSum, vec![r.tensor(3, 19)]);
+    case("scale", Op::Scale(-1.7), vec![r.tensor(3, 4)]);
+    case("shift", Op::Shift(0.3), vec![r.tensor(3, 4)]);
+    let affine = |r: &mut Random, cols| [r.off_zero(1, cols), r.tensor(1, cols)];
+    for cols in [5, 18] {
+        let [gain, bias] = affine(r, cols);
+        case("layer norm", Op::LayerNorm(1e-3), vec![r.tensor(3, cols), gain.clone(), bias.clone()]);
+        let inputs = vec![r.tensor(3, cols), r.tensor(3, cols), gain, bias];
+        case("add layer norm", Op::AddLayerNorm(1e-3), inputs);
+    }
+    case("log softmax", Op::LogSoftmax, vec![r.tensor(3, 4)]);
+    case("log softmax, wide", Op::LogSoftmax, vec![r.tensor(2, 21)]);
+    case("pick", Op::Pick(Arc::from([1, 3, 1])), vec![r.tensor(3, 4)]);
+    case("patch", Op::Patch(Arc::new(patch(r))), vec![r.tensor(3, 4)]);
+}
+
+/// Shared and single shifts, runs that overlap, one that forgets what was there.
+fn patch<T: Scalar>(r: &mut Random) -> Patch<T> {
+    let mut patch = Patch::default();
+    let number = T::from_f64;
+    patch.push(1, 5, number(0.5), &[number(0.7)]);
+    patch.push(3, 4, number(-2.0), r.tensor(1, 4).data());
+    patch.push(8, 2, number(0.0), &[number(1.5)]);
+    patch.push(11, 1, number(3.0), &[number(-0.2)]);
+    patch
+}
+
+fn attention<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
+    let shapes: [(&[usize], &[usize]); 3] =
+        [(&[3, 1, 2], &[3, 1, 2]), (&[2, 4, 1], &[5, 1, 3]), (&[1, 0, 2], &[1, 2, 2])];
+    for (queries, keys) in shapes {
+        let heads = heads(2, 3, queries, keys);
+        let (tq, tk) = (heads.queries.total(), heads.keys.total());
+        let maps = heads.total();
+        let (q, k, v) = (r.tensor(tq, 6), r.tensor(tk, 6), r.tensor(tk, 6));
+        let mut case = |name, op, inputs| cases.push(Case { name, op, inputs });
+        case("scores", Op::Scores(heads.clone()), vec![q.clone(), k.clone()]);
+        case("softmax", Op::Softmax(heads.clone()), vec![r.tensor(1, maps)]);
+        case("context", Op::Context(heads.clone()), vec![r.tensor(1, maps), v.clone()]);
+        case("attention", Op::Attention(heads), vec![q, k, v]);
+    }
+}
+
+fn unary<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
+    use Unary::*;
+    for f in UNARY {
+        let x = match f {
+            Ln | Sqrt => r.within(3, 6, 0.3, 3.0),
+            Relu | Recip => r.off_zero(3, 6),
+            _ => r.within(3, 6, -3.0, 3.0),
+        };
+        cases.push(Case { name: "unary", op: Op::Unary(f), inputs: vec![x] });
+    }
+}
+
+/// Every unary function; `gradients.rs` checks that the table covers every kind of operation.
+pub(crate) const UNARY: [Unary; 12] = {
+    use Unary::*;
+    [Exp, Ln, Sqrt, Recip, Square, Tanh, Sigmoid, Softplus, Relu, Gelu, GeluTanh, Silu]
+};
+
+impl<T: Scalar> Case<T> {
+    /// The value of the operation.
+    pub(crate) fn value(&self) -> Tensor<T> {
+        let mut tape = Tape::new(Context::new(1), Mode::Off);
+        tape.apply(self.op.clone(), self.vars()).value
+    }
+
+    pub(crate) fn vars(&self) -> Vec<Var<T>> {
+        self.inputs.iter().cloned().map(Var::from).collect()
+    }
+
+    /// The pull of `seed` to every input; an input that nothing reaches gets zeros.
+    pub(crate) fn pull(
+        &self,
+        mode: Mode,
+        table: &dyn Table<T>,
+        seed: &Tensor<T>,
+    ) -> Result<Vec<Tensor<T>>, NoRule> {
+        let mut tape = Tape::new(Context::new(1), mode);
+        let inputs: Vec<_> = self.vars().into_iter().map(|v| tape.watch(v)).collect();
+        let wrt: Vec<_> = inputs.iter().map(|v| v.node.unwrap()).collect();
+        let out = tape.apply(self.op.clone(), inputs).node.unwrap();
+        let pulls = tape.backward(vec![(out, seed.clone())], &wrt, table)?;
+        let zeros = |x: &Tensor<T>| x.map(|_| T::default());
+        Ok(pulls.into_iter().zip(&self.inputs).map(|(pull, x)| pull.unwrap_or_else(|| zeros(x))).collect())
+    }
+}
+
+impl Case<f64> {
+    /// The distance of the rule from central differences, over every element of every input, and relative to the
+    /// largest derivative where that is above one.
+    pub(crate) fn error(&self, mode: Mode, table: &dyn Table<f64>) -> f64 {
+        let value = self.value();
+        let seed = Random::new(11).off_zero(value.rows(), value.cols());
+        let pulls = self.pull(mode, table, &seed).unwrap();
+        let errors = pulls.iter().enumerate().map(|(i, pull)| relative(pull, &self.differences(i, &seed)));
+        errors.fold(0.0, f64::max)
+    }
+
+    fn differences(&self, input: usize, seed: &Tensor<f64>) -> Tensor<f64> {
+        let at = |element: usize, step: f64| {
+            let mut moved = self.clone();
+            moved.inputs[input] = nudged(&self.inputs[input], element, step);
+            dot(seed, &moved.value())
+        };
+        let x = &self.inputs[input];
+        let step = 1e-5;
+        let slopes = (0..x.data().len()).map(|i| (at(i, step) - at(i, -step)) / (2.0 * step));
+        Tensor::new(x.rows(), x.cols(), slopes.collect())
+    }
+}
+
+/// The tensor with one element moved.
+pub(crate) fn nudged(x: &Tensor<f64>, element: usize, step: f64) -> Tensor<f64> {
+    let mut data = x.data().to_vec();
+    data[element] += step;
+    Tensor::new(x.rows(), x.cols(), data)
+}
+
+/// x + step · v.
+pub(crate) fn moved(x: &Tensor<f64>, v: &Tensor<f64>, step: f64) -> Tensor<f64> {
+    Tensor::new(x.rows(), x.cols(), x.data().iter().zip(v.data()).map(|(x, v)| x + step * v).collect())
+}
+
+/// Σ a·b.
+pub(crate) fn dot(a: &Tensor<f64>, b: &Tensor<f64>) -> f64 {
+    assert_eq!((a.rows(), a.cols()), (b.rows(), b.cols()));
+    a.data().iter().zip(b.data()).map(|(a, b)| a * b).sum()
+}
+
+/// The largest difference, relative to the largest element of the truth where that is above one. NaN counts as
+/// infinitely far from everything.
+pub(crate) fn relative<A: Scalar, B: Scalar>(a: &Tensor<A>, truth: &Tensor<B>) -> f64 {
+    assert_eq!((a.rows(), a.cols()), (truth.rows(), truth.cols()), "different shapes");
+    let pairs = || a.data().iter().zip(truth.data()).map(|(a, b)| (a.value(), b.value()));
+    let scale = pairs().map(|(_, b)| b.abs()).fold(1.0, f64::max);
+    let far = |(a, b): (f64, f64)| if (a - b).is_nan() { f64::INFINITY } else { (a - b).abs() };
+    pairs().map(far).fold(0.0, f64::max) / scale
+}
+
+/// The bits of every element, by which two results are the same or not.
+pub(crate) fn bits<T: Scalar>(x: &Tensor<T>) -> Vec<(u64, u64)> {
+    x.data().iter().map(|x| (x.value().to_bits(), x.tangent().to_bits())).collect()
+}

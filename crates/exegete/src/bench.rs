@@ -1,0 +1,136 @@
+//! `exegete bench`: what this machine reaches on the engine's real work, as a share of its own matrix-product peak.
+
+mod measure;
+mod rows;
+
+use crate::cli::{self, TableFormat};
+use crate::{model, size, table};
+use anyhow::{Result, bail};
+use exegete::speed::{BertSize, Peak, random_bert, sgemm_peak};
+use exegete::{Model, Options, Precision};
+use measure::{FIGURES, Figure};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What every figure is measured with.
+pub(crate) struct Setup {
+    model: Arc<dyn Model>,
+    dir: Option<PathBuf>,
+    threads: usize,
+    memory_bytes: usize,
+    /// The best of this many runs counts.
+    runs: usize,
+}
+
+#[derive(Serialize)]
+struct Report {
+    model: String,
+    threads: usize,
+    memory_bytes: usize,
+    runs: usize,
+    peak: PeakReport,
+    figures: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct PeakReport {
+    gflops: f64,
+    shapes: Vec<ShapeReport>,
+}
+
+#[derive(Serialize)]
+struct ShapeReport {
+    m: usize,
+    n: usize,
+    k: usize,
+    gflops: f64,
+}
+
+/// A figure beside the peak.
+#[derive(Serialize)]
+struct Line {
+    #[serde(flatten)]
+    figure: Figure,
+    gflops: f64,
+    share_of_peak: f64,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &cli::Bench) -> Result<()> {
+    let wanted = |name: &str| args.only.as_deref().is_none_or(|only| name.contains(only));
+    let chosen: Vec<_> = FIGURES.iter().filter(|(name, _)| wanted(name)).collect();
+    if chosen.is_empty() {
+        bail!("no figure has such a name; they are {}", FIGURES.map(|(name, _)| name).join(", "));
+    }
+    let setup = setup(args)?;
+    let seconds_a_shape = if args.quick { 0.1 } else { 0.5 };
+    let before = sgemm_peak(setup.threads, seconds_a_shape);
+    let mut figures = Vec::new();
+    for (_, measure) in chosen {
+        figures.extend(measure(&setup)?);
+    }
+    // The machine may have been busier before than after; a peak is the best that was ever seen.
+    let after = sgemm_peak(setup.threads, seconds_a_shape);
+    let peak = if after.gflops > before.gflops { after } else { before };
+    let report = Report {
+        model: setup.model.card().name.clone(),
+        threads: setup.threads,
+        memory_bytes: setup.memory_bytes,
+        runs: setup.runs,
+        peak: PeakReport::from(&peak),
+        figures: figures.into_iter().map(|figure| Line::new(figure, &peak)).collect(),
+    };
+    match args.format {
+        TableFormat::Json => table::print_json("exegete.bench/1", &report),
+        TableFormat::Text => table::print(&text(&report)),
+    }
+}
+
+fn setup(args: &cli::Bench) -> Result<Setup> {
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if args.resources.threads == 0 { available } else { args.resources.threads };
+    let model = match &args.model {
+        Some(dir) => model::load(Some(dir), threads)?,
+        None => random_bert(&BertSize::default(), &Options { precision: Precision::F32, threads })?,
+    };
+    let runs = if args.quick { 2 } else { 5 };
+    Ok(Setup { model, dir: args.model.clone(), threads, memory_bytes: args.resources.memory, runs })
+}
+
+impl Line {
+    fn new(figure: Figure, peak: &Peak) -> Self {
+        let gflops = figure.flops as f64 / figure.seconds / 1e9;
+        Self { gflops, share_of_peak: gflops / peak.gflops, figure }
+    }
+}
+
+impl From<&Peak> for PeakReport {
+    fn from(peak: &Peak) -> Self {
+        let shape = |&(m, n, k, gflops): &(usize, usize, usize, f64)| ShapeReport { m, n, k, gflops };
+        Self { gflops: peak.gflops, shapes: peak.shapes.iter().map(shape).collect() }
+    }
+}
+
+fn text(report: &Report) -> String {
+    let head = format!(
+        "{}, {} threads, best of {}; matrix-product peak {:.0} GFLOP/s",
+        report.model, report.threads, report.runs, report.peak.gflops
+    );
+    let row = |line: &Line| {
+        let (speed, share) = match line.figure.flops {
+            0 => (String::new(), String::new()),
+            _ => (format!("{:.0}", line.gflops), format!("{:.2}", line.share_of_peak)),
+        };
+        let note = line.figure.note.clone().unwrap_or_default();
+        vec![line.figure.work.clone(), format!("{:.4}", line.figure.seconds), speed, share, note]
+    };
+    let rows = report.figures.iter().map(row).collect();
+    format!("{head}\n\n{}", table::plain(&["work", "seconds", "GFLOP/s", "of peak", ""], rows, &[1, 2, 3]))
+}
+
+/// How much of the budget a run used, in words.
+fn budget_note(peak_bytes: usize, memory_bytes: usize) -> String {
+    let verdict = if peak_bytes <= memory_bytes { "of" } else { "MORE THAN" };
+    format!("{} {verdict} {} for activations", size::display(peak_bytes), size::display(memory_bytes))
+}

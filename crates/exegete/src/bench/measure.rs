@@ -1,0 +1,194 @@
+//! The figures, one function each.
+
+use super::{Setup, budget_note, rows};
+use anyhow::{Context, Result};
+use exegete::{
+    Change, Driver, Edit, Example, Open, Options, Pick, Place, Plan, Precision, Quantity, Row, Site, Target,
+    Task,
+};
+use serde::Serialize;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// One measured piece of work.
+#[derive(Debug, Serialize)]
+pub(crate) struct Figure {
+    /// What it is called in JSON and by `--only`.
+    pub(crate) name: &'static str,
+    /// What was done, in words.
+    pub(crate) work: String,
+    /// The best time.
+    pub(crate) seconds: f64,
+    /// Floating-point operations in matrix products; 0 where they are not the point.
+    pub(crate) flops: u64,
+    /// The most bytes of activations alive at once.
+    pub(crate) peak_bytes: usize,
+    /// Tokens of each row.
+    pub(crate) lengths: Vec<usize>,
+    /// How many times faster than the plain way, where there is one.
+    pub(crate) ratio: Option<f64>,
+    /// What else should be said.
+    #[serde(skip)]
+    pub(crate) note: Option<String>,
+}
+
+type Measure = fn(&Setup) -> Result<Option<Figure>>;
+
+/// Every figure by name, in the order of printing; one that does not apply gives nothing.
+pub(crate) const FIGURES: [(&str, Measure); 7] = [
+    ("forward_batch", |setup| forward(setup, "forward_batch", &[128; 32])),
+    ("forward_mixed", |setup| forward(setup, "forward_mixed", &rows::mixed_lengths(256))),
+    ("forward_single", |setup| forward(setup, "forward_single", &[40])),
+    ("gradient", gradient),
+    ("ablations", ablations),
+    ("load", load_to_pooled),
+    ("start", start_to_prediction),
+];
+
+/// The best time of several runs, with what the driver counted in one of them.
+fn best(setup: &Setup, runs: usize, work: impl Fn(&Driver) -> Result<()>) -> Result<Figure> {
+    let mut figure: Option<Figure> = None;
+    for _ in 0..runs {
+        let driver = Driver::new(setup.memory_bytes);
+        let start = Instant::now();
+        work(&driver)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let spent = driver.spent();
+        if figure.as_ref().is_none_or(|best| seconds < best.seconds) {
+            figure = Some(Figure {
+                name: "",
+                work: String::new(),
+                seconds,
+                flops: spent.flops,
+                peak_bytes: spent.peak_bytes,
+                lengths: Vec::new(),
+                ratio: None,
+                note: None,
+            });
+        }
+    }
+    figure.context("no run was asked for")
+}
+
+fn forward(setup: &Setup, name: &'static str, lengths: &[usize]) -> Result<Option<Figure>> {
+    let open = setup.model.require_open()?;
+    let rows = rows::of_lengths(&*setup.model, lengths)?;
+    // A short run says more about the moment than about the machine, so it is repeated more often.
+    let runs = if lengths.len() == 1 { 4 * setup.runs } else { setup.runs };
+    let figure = best(setup, runs, |driver| Ok(driver.logits(open, &rows).map(drop)?))?;
+    let work = format!("forward, {}", shape(&rows));
+    Ok(Some(Figure { name, work, lengths: lengths_of(&rows), ..figure }))
+}
+
+fn gradient(setup: &Setup) -> Result<Option<Figure>> {
+    let open = setup.model.require_open()?;
+    let card = setup.model.card();
+    let rows = rows::of_lengths(&*setup.model, &[128; 32])?;
+    let target = first_output(open);
+    let figure = best(setup, setup.runs, |driver| {
+        Ok(driver.gradients(open, card, &rows, &target, &[Site::EmbedWord]).map(drop)?)
+    })?;
+    Ok(Some(Figure {
+        name: "gradient",
+        work: format!("gradient at embed.word, {}", shape(&rows)),
+        lengths: lengths_of(&rows),
+        note: Some(budget_note(figure.peak_bytes, setup.memory_bytes)),
+        ..figure
+    }))
+}
+
+/// The first element of the model's output, summed over tokens where every token has one: the logit of class 0 for a
+/// classifier, and something for every other head.
+fn first_output(open: &dyn Open) -> Target {
+    let last = open.sites().into_iter().max_by_key(|info| info.site);
+    let (site, axes) = last.map_or((Site::Logits, 1), |info| (info.site, info.axes.len()));
+    let mut index = vec![None; axes];
+    index.splice(axes.saturating_sub(1).., [Some(0)]);
+    Target { quantity: Quantity::Unit(site, index), scale: None }
+}
+
+/// Every neuron of a late layer set to zero in turn: resumed at that layer against whole forwards of the same rows.
+fn ablations(setup: &Setup) -> Result<Option<Figure>> {
+    let open = setup.model.require_open()?;
+    let card = setup.model.card();
+    let site = Site::Layer(3 * card.layers / 4, Place::Out);
+    let rows = rows::of_lengths(&*setup.model, &[32])?;
+    let neuron = |unit| Edit { site, at: vec![Pick::All, Pick::Only(vec![unit])], change: Change::Zero };
+    let rows: Vec<Row> = (0..card.hidden).map(|unit| rows[0].clone().edit(neuron(unit))).collect();
+    let figure = best(setup, setup.runs, |driver| Ok(driver.logits(open, &rows).map(drop)?))?;
+    // Whole forwards are long enough for two runs to agree.
+    let whole = best(setup, setup.runs.min(2), |driver| whole_forwards(open, driver.batch_tokens, &rows))?;
+    let ratio = whole.seconds / figure.seconds;
+    Ok(Some(Figure {
+        name: "ablations",
+        work: format!("{} ablations at {site}, {} tokens", rows.len(), rows[0].encoded.len()),
+        lengths: lengths_of(&rows),
+        ratio: Some(ratio),
+        note: Some(format!("{ratio:.1} × faster than whole forwards")),
+        ..figure
+    }))
+}
+
+/// The same batches as the driver's, but from the first layer on.
+fn whole_forwards(open: &dyn Open, batch_tokens: usize, rows: &[Row]) -> Result<()> {
+    let batch = (batch_tokens / rows[0].encoded.len().max(1)).max(1);
+    for rows in rows.chunks(batch) {
+        open.forward(rows, &Plan::default())?;
+    }
+    Ok(())
+}
+
+const SENTENCE: &str = "A warm and honest film.";
+
+fn load_to_pooled(setup: &Setup) -> Result<Option<Figure>> {
+    let Some(dir) = &setup.dir else { return Ok(None) };
+    let options = Options { precision: Precision::F32, threads: setup.threads };
+    let task = setup.model.card().task;
+    let context = (task == Task::QuestionAnswering).then_some(SENTENCE);
+    let example = crate::model::example(task, SENTENCE, context);
+    let figure = best(setup, setup.runs, |_| {
+        let model = exegete::load(dir, &options)?;
+        pooled(model.require_open()?, &example)
+    })?;
+    Ok(Some(Figure { name: "load", work: "from load to the pooled vector".to_owned(), ..figure }))
+}
+
+fn pooled(open: &dyn Open, example: &Example) -> Result<()> {
+    let has_pooled = open.sites().iter().any(|info| info.site == Site::Pooled);
+    let plan = Plan::keep(if has_pooled { vec![Site::Pooled] } else { Vec::new() });
+    open.forward(&[Row::new(open.encode(example)?)], &plan)?;
+    Ok(())
+}
+
+/// The whole program, from the start of its process to its end.
+fn start_to_prediction(setup: &Setup) -> Result<Option<Figure>> {
+    let Some(dir) = &setup.dir else { return Ok(None) };
+    let program = std::env::current_exe().context("the program's own path is unknown")?;
+    let threads = setup.threads.to_string();
+    let figure = best(setup, setup.runs, |_| {
+        let mut command = Command::new(&program);
+        command.args(["predict", SENTENCE, "--format", "json", "--threads", &threads, "--model"]).arg(dir);
+        if setup.model.card().task == Task::QuestionAnswering {
+            command.args(["--pair", SENTENCE]);
+        }
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let ended_well = status.context("exegete could not be started again")?.success();
+        anyhow::ensure!(ended_well, "exegete predict failed on {}", dir.display());
+        Ok(())
+    })?;
+    Ok(Some(Figure { name: "start", work: "from process start to a prediction".to_owned(), ..figure }))
+}
+
+fn lengths_of(rows: &[Row]) -> Vec<usize> {
+    rows.iter().map(|row| row.encoded.len()).collect()
+}
+
+fn shape(rows: &[Row]) -> String {
+    let lengths = lengths_of(rows);
+    let (shortest, longest) = (lengths.iter().min().unwrap_or(&0), lengths.iter().max().unwrap_or(&0));
+    match (rows.len(), shortest == longest) {
+        (1, _) => format!("1 text of {longest} tokens"),
+        (count, true) => format!("{count} texts × {longest} tokens"),
+        (count, false) => format!("{count} texts of {shortest}–{longest} tokens"),
+    }
+}

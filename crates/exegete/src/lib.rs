@@ -1,0 +1,60 @@
+//! Explains and interprets neural language models, and says how far each answer can be trusted.
+//!
+//! This crate is the whole Rust API: everything a program needs is re-exported here. From text to answer:
+//!
+//! 1. [`load`] opens a Hugging Face folder as a [`Model`]; its [`Card`] says what it is.
+//! 2. An [`Example`] is one text or several [`Field`]s; [`Model::predict`] answers it, and a [`Driver`] does so for
+//!    many within a memory budget.
+//! 3. [`Model::open`] gives the inside: [`Open::encode`] turns an example into an [`Encoded`], tokens that point at
+//!    bytes of the text, and [`Open::sites`] lists the named places with their axes.
+//! 4. A [`Row`] is an encoded text with [`Edit`]s at [`Site`]s; a [`Plan`] says what to keep and where to start.
+//! 5. [`Open::forward`] gives a [`Pass`]: logits, kept values and [`Pass::backward`], which pulls cotangents back to
+//!    any kept site. A [`Target`] turns a question ("why this class?") into those cotangents.
+//!
+//! ```no_run
+//! use exegete::{Driver, Example, Options, Plan, Row, Scores, Site};
+//! use std::path::Path;
+//!
+//! # fn main() -> exegete::Result<()> {
+//! let model = exegete::load(Path::new("my-classifier"), &Options::default())?;
+//! let example = Example::text("A warm and honest film.");
+//!
+//! // What does it say?
+//! let answers = Driver::default().predict(&*model, std::slice::from_ref(&example))?;
+//! if let Scores::Classes(classes) = &answers[0].scores {
+//!     for class in classes {
+//!         println!("{} {:.3}", class.label, class.prob);
+//!     }
+//! }
+//!
+//! // What does it look like at layer 1, one vector a token?
+//! let open = model.require_open()?;
+//! let row = Row::new(open.encode(&example)?);
+//! let site: Site = "layer.1.out".parse()?;
+//! let pass = open.forward(&[row], &Plan::keep([site]))?;
+//! println!("{:?}", pass.value(site, 0)?.shape);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! No analysis changes a model: an edit belongs to a row, and [`Open::with_params`] gives a view with some parameters
+//! replaced.
+
+pub use exegete_core::{
+    Answer, Array, Axis, Card, Change, Choice, ClassScore, Driver, Edit, Encoded, Error, Example, Field,
+    Fill, Gradients, Label, Learner, Logits, Model, Open, Pass, Pick, Place, Plan, Prediction, Quantity,
+    Record, Result, Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Span, Spent, Tag, Target, Task, Token,
+    TokenScore, Unit, Units, Work, best_span,
+};
+pub use exegete_models::{Options, Precision, load};
+
+/// The suite that every model must pass, whoever wrote it.
+pub mod conformance {
+    pub use exegete_core::conformance::{Check, Extent, Subject, check, check_with};
+}
+
+/// What this machine can do, and models to measure it with.
+pub mod speed {
+    pub use exegete_engine::peak::{Peak, sgemm_peak};
+    pub use exegete_models::{BertSize, random_bert};
+}

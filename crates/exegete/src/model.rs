@@ -1,0 +1,129 @@
+//! Opening models for the commands, and `exegete model info|sites`.
+
+use crate::cli::{Folder, TableFormat};
+use crate::table;
+use anyhow::{Result, bail};
+use exegete::{Card, Example, Field, Model, Options, Precision, SiteInfo, Task};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The model a command was asked to use, with its warnings said.
+pub(crate) fn load(dir: Option<&Path>, threads: usize) -> Result<Arc<dyn Model>> {
+    let Some(dir) = dir else {
+        bail!(
+            "no model was named and there is no default model yet; give --model DIR, \
+             a Hugging Face folder with config.json, model.safetensors and tokenizer.json"
+        );
+    };
+    let model = exegete::load(dir, &Options { precision: Precision::F32, threads })?;
+    warn(model.card());
+    Ok(model)
+}
+
+/// Says on stderr what the user should know about a model.
+pub(crate) fn warn(card: &Card) {
+    for warning in &card.warnings {
+        eprintln!("warning: {warning}");
+    }
+}
+
+/// What a model's fields are called: the contract names those of a question, every other pair is just a pair.
+pub(crate) fn field_names(task: Task) -> [&'static str; 2] {
+    if task == Task::QuestionAnswering { ["question", "context"] } else { ["text", "pair"] }
+}
+
+/// An example with the field names of the task.
+pub(crate) fn example(task: Task, text: &str, pair: Option<&str>) -> Example {
+    let named = |(name, text): (&str, &str)| Field { name: name.to_owned(), text: text.to_owned() };
+    let texts = std::iter::once(text).chain(pair);
+    Example { fields: field_names(task).into_iter().zip(texts).map(named).collect(), label: None }
+}
+
+/// `exegete model info`.
+pub(crate) fn info(folder: &Folder) -> Result<()> {
+    let model = exegete::load(&folder.dir, &Options::default())?;
+    match folder.format {
+        TableFormat::Text => table::print(&table::plain(&[], describe(model.card()), &[])),
+        TableFormat::Json => table::print_json("exegete.model/1", model.card()),
+    }
+}
+
+fn describe(card: &Card) -> Vec<Vec<String>> {
+    let mut rows = vec![
+        ("name", card.name.clone()),
+        ("family", card.family.clone()),
+        ("task", task_name(card.task).to_owned()),
+        ("labels", if card.labels.is_empty() { "none".to_owned() } else { card.labels.join(", ") }),
+        ("layers", card.layers.to_string()),
+        ("hidden", card.hidden.to_string()),
+        ("heads", card.heads.to_string()),
+        ("parameters", thousands(card.parameters)),
+        ("max tokens", card.max_tokens.to_string()),
+        ("fingerprint", card.fingerprint.clone()),
+    ];
+    rows.extend(card.warnings.iter().map(|warning| ("warning", warning.clone())));
+    rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
+}
+
+fn task_name(task: Task) -> &'static str {
+    match task {
+        Task::Classification => "classification",
+        Task::MultiLabel => "multi-label classification",
+        Task::Regression => "regression",
+        Task::TokenClassification => "token classification",
+        Task::QuestionAnswering => "question answering",
+        Task::MaskedLanguageModel => "masked language model",
+        Task::Encoder => "encoder",
+    }
+}
+
+/// Digits in groups of three.
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let grouped = digits.char_indices().flat_map(|(index, digit)| {
+        let comma = index > 0 && (digits.len() - index).is_multiple_of(3);
+        comma.then_some(',').into_iter().chain([digit])
+    });
+    grouped.collect()
+}
+
+#[derive(Serialize)]
+struct Sites {
+    sites: Vec<SiteLine>,
+}
+
+#[derive(Serialize)]
+struct SiteLine {
+    #[serde(flatten)]
+    info: SiteInfo,
+    /// Whether a run can start here.
+    cut: bool,
+}
+
+/// `exegete model sites`.
+pub(crate) fn sites(folder: &Folder) -> Result<()> {
+    let model = exegete::load(&folder.dir, &Options::default())?;
+    let sites = model.require_open()?.sites();
+    if folder.format == TableFormat::Json {
+        let sites = sites.into_iter().map(|info| SiteLine { cut: info.site.is_cut(), info }).collect();
+        return table::print_json("exegete.sites/1", &Sites { sites });
+    }
+    let row = |info: &SiteInfo| {
+        let axes = info.axes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ");
+        vec![info.site.to_string(), axes, if info.site.is_cut() { "cut" } else { "" }.to_owned()]
+    };
+    table::print(&table::plain(&["site", "axes", "can start"], sites.iter().map(row).collect(), &[]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thousands;
+
+    #[test]
+    fn digits_are_grouped() {
+        for (number, expected) in [(0, "0"), (999, "999"), (1000, "1,000"), (22_713_216, "22,713,216")] {
+            assert_eq!(thousands(number), expected);
+        }
+    }
+}

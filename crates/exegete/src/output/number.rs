@@ -1,0 +1,44 @@
+//! Numbers as short as they can be without losing a bit.
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// A number for output: one that came from an f32 is written with the digits of an f32, not of its f64 image.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Number(pub(crate) f64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let short = self.0 as f32;
+        if f64::from(short) == self.0 {
+            serializer.serialize_f32(short)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_exact() {
+        for (value, expected) in [
+            (f64::from(0.1f32), "0.1"),
+            (0.1, "0.1"),
+            (1.0 / 3.0, "0.3333333333333333"),
+            (f64::from(-2.345_678f32), "-2.345678"),
+            (1.0, "1.0"),
+            (f64::NAN, "null"),
+        ] {
+            assert_eq!(Number(value).to_string(), expected);
+        }
+    }
+}

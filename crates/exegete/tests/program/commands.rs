@@ -1,0 +1,75 @@
+//! `exegete model …`, `exegete bench` and the help.
+
+use crate::harness::{assert_snapshot, exegete, golden};
+use serde_json::Value;
+
+#[test]
+fn what_a_model_is() {
+    let model = golden("bert-sequence");
+    for (name, args) in [
+        ("model-info", ["model", "info", &model, "--format", "text"]),
+        ("model-info-json", ["model", "info", &model, "--format", "json"]),
+        ("model-sites", ["model", "sites", &model, "--format", "text"]),
+    ] {
+        assert_snapshot(name, &exegete(&args), None);
+    }
+}
+
+#[test]
+fn sites_as_data() {
+    let run = exegete(&["model", "sites", &golden("bert-sequence"), "--format", "json"]);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(document["schema"], "exegete.sites/1");
+    let sites = document["sites"].as_array().unwrap();
+    // Two embeddings, eleven places in each of three layers, pooled and logits.
+    assert_eq!(sites.len(), 2 + 3 * 11 + 2);
+    assert_eq!(sites[0].to_string(), r#"{"axes":["token",{"unit":18}],"cut":true,"site":"embed.word"}"#);
+}
+
+#[test]
+fn a_sound_model_passes_its_check() {
+    for name in ["bert-sequence", "bert-qa", "bert-mlm", "bert-bare", "roberta-mlm", "electra-token"] {
+        let run = exegete(&["model", "check", &golden(name)]);
+        assert_eq!(run.code, 0, "{name}\n{}{}", run.stdout, run.stderr);
+        assert!(
+            run.stdout.contains("1 and 2 threads agree") && !run.stdout.contains("FAIL"),
+            "{}",
+            run.stdout
+        );
+    }
+    let run = exegete(&["model", "check", &golden("bert-sequence"), "--format", "json"]);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&document["schema"], &document["passed"]), (&"exegete.check/1".into(), &true.into()));
+    assert!(document["checks"].as_array().unwrap().len() > 4);
+}
+
+#[test]
+fn a_bench_reports_every_figure() {
+    let run = exegete(&["bench", "--quick", "--model", &golden("bert-sequence"), "--format", "json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    let figures = document["figures"].as_array().unwrap();
+    let names: Vec<_> = figures.iter().map(|figure| figure["name"].as_str().unwrap()).collect();
+    let all = ["forward_batch", "forward_mixed", "forward_single", "gradient", "ablations", "load", "start"];
+    assert_eq!(names, all);
+    assert!(document["peak"]["gflops"].as_f64().unwrap() > 0.0);
+    for figure in &figures[..5] {
+        assert!(
+            figure["flops"].as_u64().unwrap() > 0 && figure["seconds"].as_f64().unwrap() > 0.0,
+            "{figure}"
+        );
+    }
+    let budget = document["memory_bytes"].as_u64().unwrap();
+    assert!(figures[3]["peak_bytes"].as_u64().unwrap() <= budget);
+}
+
+#[test]
+fn help_is_help() {
+    for args in
+        [&["--help"][..], &["predict", "--help"], &["model", "--help"], &["bench", "--help"], &["--version"]]
+    {
+        let run = exegete(args);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{args:?}");
+        assert!(run.stdout.len() > 10, "{args:?}");
+    }
+}

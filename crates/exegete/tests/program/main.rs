@@ -1,0 +1,8 @@
+//! Whole-program tests: arguments in; exit code, stdout and stderr out.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod bad_input;
+mod bad_model;
+mod commands;
+mod harness;
+mod predict;

@@ -1,0 +1,244 @@
+//! The parts that encoder families share. None of them asks which family it is in: what differs is data.
+
+use crate::config::{Activation, Config};
+use crate::run::Run;
+use crate::weights::{Param, Weights};
+use exegete_core::{Place, Result, Site};
+use exegete_engine::{Heads, Op, Scalar, Segments, Unary, Var};
+use std::sync::Arc;
+
+/// x·wᵀ + b.
+pub struct Linear<T> {
+    /// \[O, I\]
+    pub weight: Param<T>,
+    /// \[O\]
+    pub bias: Option<Param<T>>,
+}
+
+impl<T: Scalar> Linear<T> {
+    /// `path.weight` and `path.bias`.
+    pub fn load(w: &mut Weights<'_, T>, path: &str, input: usize, output: usize) -> Result<Self> {
+        let weight = w.get(&format!("{path}.weight"), &[output, input])?;
+        Ok(Self { weight, bias: Some(w.get(&format!("{path}.bias"), &[output])?) })
+    }
+
+    /// \[T, I\] → \[T, O\]
+    pub fn forward(&self, run: &mut Run<'_, T>, x: Var<T>) -> Var<T> {
+        let mut inputs = vec![x, run.param(&self.weight)];
+        inputs.extend(self.bias.as_ref().map(|bias| run.param(bias)));
+        run.tape.apply(Op::Linear, inputs)
+    }
+}
+
+/// Rows brought to mean 0 and variance 1, then scaled and shifted.
+pub struct LayerNorm<T> {
+    gain: Param<T>,
+    bias: Param<T>,
+    epsilon: f64,
+}
+
+impl<T: Scalar> LayerNorm<T> {
+    /// `path.weight` and `path.bias`.
+    pub fn load(w: &mut Weights<'_, T>, path: &str, width: usize, epsilon: f64) -> Result<Self> {
+        let gain = w.get(&format!("{path}.weight"), &[width])?;
+        Ok(Self { gain, bias: w.get(&format!("{path}.bias"), &[width])?, epsilon })
+    }
+
+    /// \[T, H\] → \[T, H\]
+    pub fn forward(&self, run: &mut Run<'_, T>, x: Var<T>) -> Var<T> {
+        let (gain, bias) = (run.param(&self.gain), run.param(&self.bias));
+        run.tape.layer_norm(x, gain, bias, self.epsilon)
+    }
+
+    /// The norm of x + residual.
+    pub fn after(&self, run: &mut Run<'_, T>, x: Var<T>, residual: Var<T>) -> Var<T> {
+        let (gain, bias) = (run.param(&self.gain), run.param(&self.bias));
+        run.tape.add_layer_norm(x, residual, gain, bias, self.epsilon)
+    }
+}
+
+/// Word, position and perhaps type vectors, summed and normalised.
+pub struct Embeddings<T> {
+    /// \[V, E\]; a masked-LM decoder may be tied to it.
+    pub word: Param<T>,
+    position: Param<T>,
+    kind: Option<Param<T>>,
+    norm: LayerNorm<T>,
+    first_position: usize,
+}
+
+impl<T: Scalar> Embeddings<T> {
+    /// The usual names below `path`.
+    pub fn load(w: &mut Weights<'_, T>, path: &str, c: &Config) -> Result<Self> {
+        let width = c.embedding_size;
+        let kind = match c.type_vocab_size {
+            0 => None,
+            kinds => Some(w.get(&format!("{path}.token_type_embeddings.weight"), &[kinds, width])?),
+        };
+        Ok(Self {
+            word: w.get(&format!("{path}.word_embeddings.weight"), &[c.vocab_size, width])?,
+            position: w.get(&format!("{path}.position_embeddings.weight"), &[c.max_position_embeddings, width])?,
+            kind,
+            norm: LayerNorm::load(w, &format!("{path}.LayerNorm"), width, c.layer_norm_eps)?,
+            first_position: c.first_position(),
+        })
+    }
+
+    /// → \[T, E\], through the sites `embed.word` and `embed`.
+    pub fn forward(&self, run: &mut Run<'_, T>) -> Result<Var<T>> {
+        let word = run.cut(Site::EmbedWord, |run| {
+            let (table, ids) = (run.param(&self.word), run.ids());
+            Ok(run.tape.apply(Op::Gather(ids), [table])) // [T, E]
+        })?;
+        run.cut(Site::Embed, |run| {
+            let (table, positions) = (run.param(&self.position), run.positions(self.first_position));
+            let position = run.tape.apply(Op::Gather(positions), [table]); // [T, E]
+            let mut sum = position;
+            if let Some(kind) = &self.kind {
+                let (table, kinds) = (run.param(kind), run.kinds());
+                let kind = run.tape.apply(Op::Gather(kinds), [table]); // [T, E]
+                sum = run.tape.apply(Op::Add, [sum, kind]); // [T, E]
+            }
+            let sum = run.tape.apply(Op::Add, [sum, word]); // [T, E]
+            Ok(self.norm.forward(run, sum)) // [T, E]
+        })
+    }
+}
+
+/// What a family calls the parts of a layer.
+pub struct LayerNames {
+    /// Query projection.
+    pub query: &'static str,
+    /// Key projection.
+    pub key: &'static str,
+    /// Value projection.
+    pub value: &'static str,
+    /// Projection of the heads' contexts.
+    pub attention_out: &'static str,
+    /// Norm after attention.
+    pub attention_norm: &'static str,
+    /// First feed-forward product.
+    pub inner: &'static str,
+    /// Second feed-forward product.
+    pub outer: &'static str,
+    /// Norm after the feed-forward block.
+    pub output_norm: &'static str,
+}
+
+/// The names that BERT gave them, which most families kept.
+pub const BERT_LAYER: LayerNames = LayerNames {
+    query: "attention.self.query",
+    key: "attention.self.key",
+    value: "attention.self.value",
+    attention_out: "attention.output.dense",
+    attention_norm: "attention.output.LayerNorm",
+    inner: "intermediate.dense",
+    outer: "output.dense",
+    output_norm: "output.LayerNorm",
+};
+
+/// One encoder layer: attention, residual, norm, feed-forward, residual, norm.
+pub struct Layer<T> {
+    query: Linear<T>,
+    key: Linear<T>,
+    value: Linear<T>,
+    attention_out: Linear<T>,
+    attention_norm: LayerNorm<T>,
+    inner: Linear<T>,
+    outer: Linear<T>,
+    output_norm: LayerNorm<T>,
+    activation: Unary,
+    heads: usize,
+    width: usize,
+}
+
+impl<T: Scalar> Layer<T> {
+    /// A layer below `path`, with the family's names.
+    pub fn load(w: &mut Weights<'_, T>, path: &str, names: &LayerNames, c: &Config) -> Result<Self> {
+        let (hidden, inner, epsilon) = (c.hidden_size, c.intermediate_size, c.layer_norm_eps);
+        let at = |name: &str| format!("{path}.{name}");
+        Ok(Self {
+            query: Linear::load(w, &at(names.query), hidden, hidden)?,
+            key: Linear::load(w, &at(names.key), hidden, hidden)?,
+            value: Linear::load(w, &at(names.value), hidden, hidden)?,
+            attention_out: Linear::load(w, &at(names.attention_out), hidden, hidden)?,
+            attention_norm: LayerNorm::load(w, &at(names.attention_norm), hidden, epsilon)?,
+            inner: Linear::load(w, &at(names.inner), hidden, inner)?,
+            outer: Linear::load(w, &at(names.outer), inner, hidden)?,
+            output_norm: LayerNorm::load(w, &at(names.output_norm), hidden, epsilon)?,
+            activation: unary(c.hidden_act),
+            heads: c.num_attention_heads,
+            width: hidden / c.num_attention_heads,
+        })
+    }
+
+    /// Layer number `n`: \[T, H\] → \[T, H\], or → \[B, H\] where only each row's first token is needed.
+    pub fn forward(&self, run: &mut Run<'_, T>, n: usize, x: Var<T>, only_first: bool) -> Result<Var<T>> {
+        let tokens = run.segments().clone();
+        let (queries, residual) = if only_first {
+            (Segments::new((0..tokens.count()).map(|_| 1)), run.firsts(x.clone()))
+        } else {
+            (tokens.clone(), x.clone())
+        };
+        let heads = Heads::new(self.heads, self.width, queries, tokens);
+        let q = self.query.forward(run, residual.clone()); // [T, H]
+        let q = run.at(n, Place::Query, q)?;
+        let k = self.key.forward(run, x.clone()); // [T, H]
+        let k = run.at(n, Place::Key, k)?;
+        let v = self.value.forward(run, x); // [T, H]
+        let v = run.at(n, Place::Value, v)?;
+        let context = run.attention(n, &heads, q, k, v)?; // [T, H]
+        let out = self.attention_out.forward(run, context); // [T, H]
+        let out = run.at(n, Place::AttentionOut, out)?;
+        let normed = self.attention_norm.after(run, out, residual); // [T, H]
+        let normed = run.at(n, Place::AttentionNorm, normed)?;
+        let inner = self.inner.forward(run, normed.clone()); // [T, F]
+        let inner = run.tape.apply(Op::Unary(self.activation), [inner]); // [T, F]
+        let inner = run.at(n, Place::FeedForwardInner, inner)?;
+        let out = self.outer.forward(run, inner); // [T, H]
+        let out = run.at(n, Place::FeedForwardOut, out)?;
+        Ok(self.output_norm.after(run, out, normed)) // [T, H]
+    }
+}
+
+/// The layers of an encoder; families that share weights hand in the same layer several times.
+pub struct Stack<T>(pub Vec<Arc<Layer<T>>>);
+
+impl<T: Scalar> Stack<T> {
+    /// One layer for each of the config's, at `path(n)`.
+    pub fn load(
+        w: &mut Weights<'_, T>,
+        c: &Config,
+        names: &LayerNames,
+        path: impl Fn(usize) -> String,
+    ) -> Result<Self> {
+        let layers = (0..c.num_hidden_layers).map(|n| Layer::load(w, &path(n), names, c).map(Arc::new));
+        layers.collect::<Result<_>>().map(Self)
+    }
+
+    /// \[T, H\] → \[T, H\], or → \[B, H\] where the head reads each row's first token and nobody looks at the others.
+    pub fn forward(&self, run: &mut Run<'_, T>, mut x: Var<T>, first_suffices: bool) -> Result<Var<T>> {
+        for (n, layer) in self.0.iter().enumerate() {
+            let only_first = first_suffices && n + 1 == self.0.len() && !looked_at(run, n);
+            x = run.cut(Site::Layer(n, Place::Out), |run| layer.forward(run, n, x, only_first))?;
+        }
+        Ok(x)
+    }
+}
+
+/// Whether any site of the layer that has a row for every token's query is kept or edited.
+fn looked_at<T: Scalar>(run: &Run<'_, T>, layer: usize) -> bool {
+    let per_query = Place::ALL.into_iter().filter(|place| !matches!(place, Place::Key | Place::Value));
+    per_query.into_iter().any(|place| run.touches(Site::Layer(layer, place)))
+}
+
+/// The engine's name for an activation.
+pub fn unary(activation: Activation) -> Unary {
+    match activation {
+        Activation::Gelu => Unary::Gelu,
+        Activation::GeluTanh => Unary::GeluTanh,
+        Activation::Relu => Unary::Relu,
+        Activation::Tanh => Unary::Tanh,
+        Activation::Silu => Unary::Silu,
+    }
+}

@@ -1,0 +1,91 @@
+//! A short name for a set of weights, so that reports and caches can tell two models apart.
+
+use super::{Checkpoint, Tensor};
+use exegete_core::Array;
+
+/// How much of each tensor is hashed, as pieces spread evenly over it.
+const PIECES: usize = 16;
+const PIECE_BYTES: usize = 64;
+
+impl Checkpoint {
+    /// A stable hash, in hexadecimal, of the config and of every tensor's name, type, shape and a sample of its bytes.
+    ///
+    /// It is a *sample*: at most 1 KiB a tensor, in 64-byte pieces spread from the first byte to the last. Training moves every
+    /// weight, so two models practically never collide, but it is no checksum: a change between the pieces goes unseen.
+    pub fn fingerprint(&self, config: &[u8]) -> String {
+        let mut hash = Fnv::default();
+        hash.field(config);
+        for (name, tensor) in &self.tensors {
+            hash.field(name.as_bytes());
+            hash.field(tensor.entry.dtype.name().as_bytes());
+            hash.field(format!("{:?}", tensor.entry.shape).as_bytes());
+            for piece in sample(self.bytes(tensor)) {
+                hash.field(piece);
+            }
+        }
+        hash.hex()
+    }
+
+    fn bytes(&self, tensor: &Tensor) -> &[u8] {
+        let file = (*self.files[tensor.file].buffer).as_ref();
+        file.get(tensor.entry.bytes.clone()).unwrap_or_default()
+    }
+}
+
+/// The fingerprint of a model whose parameters were partly replaced, whatever the order they are given in.
+///
+/// Here every value counts: a view may differ from its model by one small step in one weight, and must not be taken for it.
+pub(crate) fn extend_fingerprint(fingerprint: &str, overrides: &[(String, Array)]) -> String {
+    let mut sorted: Vec<&(String, Array)> = overrides.iter().collect();
+    sorted.sort_by_key(|(name, _)| name);
+    let mut hash = Fnv::default();
+    hash.field(fingerprint.as_bytes());
+    for (name, array) in sorted {
+        hash.field(name.as_bytes());
+        hash.field(format!("{:?}", array.shape).as_bytes());
+        hash.values(&array.data);
+    }
+    hash.hex()
+}
+
+fn sample(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = bytes.len() <= PIECES * PIECE_BYTES;
+    let (pieces, length) = if whole { (1, bytes.len()) } else { (PIECES, PIECE_BYTES) };
+    let room = bytes.len() - length;
+    (0..pieces).map(move |piece| {
+        // u128, because the product overflows 32-bit sizes; the last piece ends with the tensor.
+        let start = (room as u128 * piece as u128 / (pieces.max(2) - 1) as u128) as usize;
+        &bytes[start..start + length]
+    })
+}
+
+/// FNV-1a with 128 bits: a dozen lines, no dependency, the same on every machine.
+struct Fnv(u128);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+}
+
+impl Fnv {
+    /// Hashes the length too, so that moving a byte from one field to the next changes the result.
+    fn field(&mut self, bytes: &[u8]) {
+        let length = (bytes.len() as u64).to_le_bytes();
+        length.iter().chain(bytes).for_each(|&byte| self.mix(byte.into()));
+    }
+
+    /// Whole words at a time, four times as fast as bytes.
+    fn values(&mut self, values: &[f32]) {
+        self.mix(values.len() as u64);
+        values.iter().for_each(|value| self.mix(value.to_bits().into()));
+    }
+
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0 ^ u128::from(word)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+
+    fn hex(&self) -> String {
+        format!("{:032x}", self.0)
+    }
+}

@@ -1,0 +1,148 @@
+//! The weights of a model: safetensors files, memory-mapped, checked in full before anything is believed.
+//!
+//! Opening costs the header only. [`Checkpoint::read`] gives a slice of the map for aligned f32 weights and a converted
+//! copy for f16, bf16 and f64.
+
+mod fingerprint;
+mod folder;
+mod header;
+#[cfg(test)]
+mod tests;
+mod values;
+
+pub use values::Values;
+
+use crate::fault::fault;
+use exegete_core::{Error, Result};
+pub(crate) use fingerprint::extend_fingerprint;
+use header::{Dtype, Entry};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
+use std::path::Path;
+use std::sync::Arc;
+use values::Buffer;
+
+/// The tensors of a model by name.
+#[derive(Debug)]
+pub struct Checkpoint {
+    files: Vec<Source>,
+    /// By canonical name, so that every walk over the tensors has the same order.
+    tensors: BTreeMap<String, Tensor>,
+}
+
+#[derive(Debug)]
+struct Source {
+    /// As messages call it.
+    place: String,
+    buffer: Arc<Buffer>,
+}
+
+#[derive(Debug)]
+struct Tensor {
+    file: usize,
+    entry: Entry,
+}
+
+impl Checkpoint {
+    /// Opens `model.safetensors` of a folder, or the shards that `model.safetensors.index.json` names.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let mut checkpoint = Self { files: Vec::new(), tensors: BTreeMap::new() };
+        for (path, promised) in folder::weight_files(dir)? {
+            let source = Source { place: path.display().to_string(), buffer: Arc::new(folder::map(&path)?) };
+            let file = checkpoint.files.len();
+            checkpoint.add(source)?;
+            let found = |name: &str| checkpoint.tensors.get(&canonical(name)).is_some_and(|t| t.file == file);
+            if let Some(missing) = promised.iter().find(|name| !found(name)) {
+                let what =
+                    format!("lacks tensor '{missing}', which the shard index promises; download it again");
+                return Err(fault(path.display(), what));
+            }
+        }
+        Ok(checkpoint)
+    }
+
+    /// Reads one safetensors file that is already in memory.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
+        let mut checkpoint = Self { files: Vec::new(), tensors: BTreeMap::new() };
+        checkpoint.add(Source { place: "safetensors".into(), buffer: Arc::new(Buffer::Owned(bytes)) })?;
+        Ok(checkpoint)
+    }
+
+    /// The canonical names of all tensors, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    /// Whether there is a tensor of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    /// The shape of a tensor.
+    pub fn shape(&self, name: &str) -> Option<&[usize]> {
+        self.tensors.get(name).map(|tensor| tensor.entry.shape.as_slice())
+    }
+
+    /// How a tensor is stored, in the file's own word: `F32`, `BF16`, `I64`.
+    pub fn dtype(&self, name: &str) -> Option<&str> {
+        self.tensors.get(name).map(|tensor| tensor.entry.dtype.name())
+    }
+
+    /// The elements of a tensor as f32.
+    pub fn read(&self, name: &str) -> Result<Values> {
+        let tensor = self.tensors.get(name).ok_or_else(|| self.missing(name))?;
+        let Source { place, buffer } = &self.files[tensor.file];
+        Values::read(buffer, &tensor.entry).ok_or_else(|| {
+            let kind = tensor.entry.dtype.name();
+            fault(place, format!("tensor '{name}' has type {kind}; weights must be F32, F16, BF16 or F64"))
+        })
+    }
+
+    /// The first weight that is NaN or infinite, by name and flat index. Reads everything.
+    pub fn first_non_finite(&self) -> Option<(String, usize)> {
+        let floats = self.tensors.iter().filter(|(_, t)| !matches!(t.entry.dtype, Dtype::Other(_)));
+        floats.into_iter().find_map(|(name, tensor)| {
+            let values = Values::read(&self.files[tensor.file].buffer, &tensor.entry)?;
+            let index = values.as_ref().iter().position(|v| !v.is_finite())?;
+            Some((name.clone(), index))
+        })
+    }
+
+    /// Where a tensor that was looked for might have been.
+    fn missing(&self, name: &str) -> Error {
+        let places: Vec<&str> = self.files.iter().map(|file| file.place.as_str()).collect();
+        let place = match places[..] {
+            [only] => only.to_owned(),
+            [first, ..] => format!("{first} and {} more shards", places.len() - 1),
+            [] => "checkpoint".to_owned(),
+        };
+        fault(place, format!("there is no tensor '{name}'; is this checkpoint for another model type?"))
+    }
+
+    fn add(&mut self, source: Source) -> Result<()> {
+        let entries = header::read((*source.buffer).as_ref()).map_err(|what| fault(&source.place, what))?;
+        let file = self.files.len();
+        for entry in entries {
+            match self.tensors.entry(canonical(&entry.name)) {
+                Slot::Vacant(slot) => {
+                    slot.insert(Tensor { file, entry });
+                }
+                Slot::Occupied(slot) => {
+                    let what = format!("tensor '{}' is there twice; save the checkpoint again", slot.key());
+                    return Err(fault(&source.place, what));
+                }
+            }
+        }
+        self.files.push(source);
+        Ok(())
+    }
+}
+
+/// Checkpoints converted from TensorFlow call a layer norm's parameters gamma and beta.
+fn canonical(name: &str) -> String {
+    let renamed = |old: &str, new: &str| {
+        let stem = name.strip_suffix(old)?;
+        stem.ends_with("LayerNorm").then(|| format!("{stem}{new}"))
+    };
+    renamed(".gamma", ".weight").or_else(|| renamed(".beta", ".bias")).unwrap_or_else(|| name.to_owned())
+}

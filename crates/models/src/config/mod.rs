@@ -1,0 +1,201 @@
+//! What a `config.json` says, as far as an encoder needs it: sizes, activation, task and labels.
+//!
+//! The families spell the same things differently (DistilBERT's `dim` is everyone's `hidden_size`) and older files leave
+//! out what transformers has as a default. Both are settled here, so that a family's file reads plain fields.
+
+mod family;
+mod fields;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use crate::fault::{fault, read_text};
+use exegete_core::Result;
+use family::{Defaults, Sizes, is_roberta};
+pub(crate) use fields::Fields;
+use std::path::Path;
+
+/// The model types that can be opened.
+pub const KNOWN: &[&str] =
+    &["bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra", "albert"];
+
+/// No encoder in existence comes near; a larger size is a damaged or hostile file.
+const MAX_SIZE: usize = 1_000_000;
+
+/// The pointwise function between the two feed-forward products.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activation {
+    /// x·Φ(x), exact.
+    Gelu,
+    /// The tanh approximation of it.
+    GeluTanh,
+    /// max(x, 0).
+    Relu,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// x·sigmoid(x).
+    Silu,
+}
+
+impl Activation {
+    /// By the name that transformers uses.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "gelu" | "gelu_python" => Some(Self::Gelu),
+            "gelu_new" | "gelu_pytorch_tanh" | "gelu_fast" | "gelu_accurate" => Some(Self::GeluTanh),
+            "relu" => Some(Self::Relu),
+            "tanh" => Some(Self::Tanh),
+            "silu" | "swish" => Some(Self::Silu),
+            _ => None,
+        }
+    }
+}
+
+/// A checked `config.json`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// One of [`KNOWN`].
+    pub model_type: String,
+    /// The class that saved the weights, where the file says.
+    pub architecture: Option<String>,
+    /// H.
+    pub hidden_size: usize,
+    /// Width of the word vectors before a projection; H for families without one.
+    pub embedding_size: usize,
+    /// L.
+    pub num_hidden_layers: usize,
+    /// N; divides H.
+    pub num_attention_heads: usize,
+    /// Width inside the feed-forward block.
+    pub intermediate_size: usize,
+    /// V.
+    pub vocab_size: usize,
+    /// Rows of the position matrix.
+    pub max_position_embeddings: usize,
+    /// Rows of the token-type matrix; 0 for families without one.
+    pub type_vocab_size: usize,
+    /// ε of every layer norm.
+    pub layer_norm_eps: f64,
+    /// Of the feed-forward block.
+    pub hidden_act: Activation,
+    /// The padding token; RoBERTa counts positions from the one after it.
+    pub pad_token_id: usize,
+    /// How many sets of layer weights there are: L for most families; ALBERT shares them.
+    pub num_hidden_groups: usize,
+    /// Whether a masked-LM decoder is the word matrix when the checkpoint has no decoder of its own.
+    pub tie_word_embeddings: bool,
+    /// `regression`, `single_label_classification`, `multi_label_classification`, where the file says.
+    pub problem_type: Option<String>,
+    labels: Vec<String>,
+    /// The file's path, for messages.
+    place: String,
+    /// The file as it was read, for the fingerprint.
+    pub source: String,
+}
+
+impl Config {
+    /// Reads and checks the `config.json` of a folder.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let path = dir.join("config.json");
+        if !dir.is_dir() {
+            return Err(fault(
+                dir.display(),
+                "there is no such folder; give the path of a Hugging Face model folder",
+            ));
+        }
+        if !path.exists() {
+            return Err(fault(
+                dir.display(),
+                "holds no config.json; give the path of a Hugging Face model folder",
+            ));
+        }
+        Self::parse_at(&path.display().to_string(), read_text(&path)?)
+    }
+
+    /// Checks the text of a `config.json`.
+    pub fn parse(text: impl Into<String>) -> Result<Self> {
+        Self::parse_at("config.json", text.into())
+    }
+
+    /// Class names in the order of the logits.
+    pub fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    /// The longest input in tokens, special ones included.
+    pub fn max_tokens(&self) -> usize {
+        self.max_position_embeddings.saturating_sub(self.first_position())
+    }
+
+    /// The row of the position matrix that the first token takes: RoBERTa leaves out those up to the padding token's.
+    pub fn first_position(&self) -> usize {
+        if is_roberta(&self.model_type) { self.pad_token_id + 1 } else { 0 }
+    }
+
+    /// Which set of layer weights a layer uses.
+    pub fn group(&self, layer: usize) -> usize {
+        // transformers computes int(layer / (L / groups)); in integers this is the same without rounding.
+        layer * self.num_hidden_groups / self.num_hidden_layers
+    }
+
+    fn parse_at(place: &str, text: String) -> Result<Self> {
+        let fields = Fields::parse(place, &text)?;
+        let model_type = family::known_type(&fields)?;
+        family::refuse(&fields)?;
+        let defaults = Defaults::of(&model_type);
+        let sizes = Sizes::read(&fields, &model_type)?;
+        let config = Self {
+            architecture: fields.first_text("architectures")?,
+            hidden_size: sizes.hidden,
+            embedding_size: if defaults.projected {
+                fields.size_or(&["embedding_size"], 128)?
+            } else {
+                sizes.hidden
+            },
+            num_hidden_layers: sizes.layers,
+            num_attention_heads: sizes.heads,
+            intermediate_size: sizes.inner,
+            vocab_size: fields.size(&["vocab_size"])?,
+            max_position_embeddings: fields.size(&["max_position_embeddings"])?,
+            type_vocab_size: if defaults.typed { fields.size_or(&["type_vocab_size"], 2)? } else { 0 },
+            // DistilBERT ignores the field and always uses the default.
+            layer_norm_eps: if defaults.typed { fields.number_or("layer_norm_eps", 1e-12)? } else { 1e-12 },
+            hidden_act: family::activation(&fields, defaults.activation)?,
+            pad_token_id: fields.whole_or("pad_token_id", defaults.pad)?,
+            num_hidden_groups: family::groups(&fields, &model_type, sizes.layers)?,
+            tie_word_embeddings: fields.flag_or("tie_word_embeddings", true)?,
+            problem_type: fields.text("problem_type")?,
+            labels: task::labels(&fields)?,
+            source: String::new(),
+            place: place.to_owned(),
+            model_type,
+        };
+        config.check(place)?;
+        Ok(Self { source: text, ..config })
+    }
+
+    /// What no single field shows.
+    fn check(&self, place: &str) -> Result<()> {
+        let (hidden, heads) = (self.hidden_size, self.num_attention_heads);
+        if !hidden.is_multiple_of(heads) {
+            return Err(fault(
+                place,
+                format!("hidden size {hidden} is not divisible by {heads} attention heads"),
+            ));
+        }
+        let (positions, first) = (self.max_position_embeddings, self.first_position());
+        if positions <= first {
+            let what =
+                format!("max_position_embeddings {positions} leaves no room: positions start at {first}");
+            return Err(fault(place, what));
+        }
+        let epsilon = self.layer_norm_eps;
+        if !(epsilon > 0.0 && epsilon < 1.0) {
+            return Err(fault(
+                place,
+                format!("layer_norm_eps is {epsilon}, expected a small positive number"),
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! What stands on top of an encoder.
+
+use crate::blocks::{LayerNorm, Linear};
+use crate::config::Config;
+use crate::run::Run;
+use crate::weights::{Param, Weights};
+use exegete_core::{Result, Site, Task};
+use exegete_engine::{Op, Scalar, Unary, Var};
+
+/// What a family calls the parts of its heads, and how they are activated.
+pub struct HeadNames {
+    /// The dense layer that a classifier reads the first token through.
+    pub dense: String,
+    /// Its activation.
+    pub dense_activation: Unary,
+    /// The classifier's output layer.
+    pub out: &'static str,
+    /// The dense layer of the bare encoder's pooled vector, where the family has one.
+    pub pooler: Option<String>,
+    /// The masked-LM head.
+    pub mask: MaskNames,
+}
+
+/// What a family calls the parts of its masked-LM head.
+pub struct MaskNames {
+    /// Dense layer.
+    pub dense: &'static str,
+    /// Its activation.
+    pub activation: Unary,
+    /// Norm.
+    pub norm: &'static str,
+    /// Output weight; absent where it is tied to the word matrix.
+    pub decoder: &'static str,
+    /// Output bias.
+    pub bias: &'static str,
+}
+
+/// A dense layer with an activation.
+pub struct Dense<T> {
+    linear: Linear<T>,
+    activation: Unary,
+}
+
+impl<T: Scalar> Dense<T> {
+    fn forward(&self, run: &mut Run<'_, T>, x: Var<T>) -> Var<T> {
+        let x = self.linear.forward(run, x);
+        run.tape.apply(Op::Unary(self.activation), [x])
+    }
+}
+
+/// A head with its weights.
+pub enum Head<T> {
+    /// Classes of the whole text.
+    Sequence {
+        /// First token → pooled vector.
+        dense: Dense<T>,
+        /// Pooled vector → classes.
+        out: Linear<T>,
+    },
+    /// Classes of every token; question answering has two, start and end.
+    Token(Linear<T>),
+    /// The vocabulary at every token.
+    Mask {
+        /// \[T, H\] → \[T, E\]
+        dense: Dense<T>,
+        /// Norm.
+        norm: LayerNorm<T>,
+        /// \[T, E\] → \[T, V\]
+        decoder: Linear<T>,
+    },
+    /// The pooled vector itself; the first token's state where there is no pooler.
+    Bare(Option<Dense<T>>),
+}
+
+impl<T: Scalar> Head<T> {
+    /// The head that the task needs.
+    pub fn load(
+        w: &mut Weights<'_, T>,
+        names: &HeadNames,
+        word: &Param<T>,
+        task: Task,
+        c: &Config,
+    ) -> Result<Self> {
+        let (hidden, classes) = (c.hidden_size, c.labels().len());
+        Ok(match task {
+            Task::Classification | Task::MultiLabel | Task::Regression => Self::Sequence {
+                dense: Dense {
+                    linear: Linear::load(w, &names.dense, hidden, hidden)?,
+                    activation: names.dense_activation,
+                },
+                out: Linear::load(w, names.out, hidden, classes)?,
+            },
+            Task::TokenClassification => Self::Token(Linear::load(w, "classifier", hidden, classes)?),
+            Task::QuestionAnswering => Self::Token(Linear::load(w, "qa_outputs", hidden, 2)?),
+            Task::MaskedLanguageModel => Self::load_mask(w, &names.mask, word, c)?,
+            Task::Encoder => Self::Bare(match &names.pooler {
+                Some(path) if w.contains(&format!("{path}.weight")) => Some(Dense {
+                    linear: Linear::load(w, path, hidden, hidden)?,
+                    activation: Unary::Tanh,
+                }),
+                _ => None,
+            }),
+        })
+    }
+
+    fn load_mask(w: &mut Weights<'_, T>, names: &MaskNames, word: &Param<T>, c: &Config) -> Result<Self> {
+        let (vocabulary, width) = (c.vocab_size, c.embedding_size);
+        let own = format!("{}.weight", names.decoder);
+        let weight = if c.tie_word_embeddings {
+            // Files that store the tied weight a second time mean the same tensor.
+            w.ignore(&own);
+            word.clone()
+        } else {
+            w.get(&own, &[vocabulary, width])?
+        };
+        let second = format!("{}.bias", names.decoder);
+        let bias = if w.contains(names.bias) {
+            w.ignore(&second);
+            w.get(names.bias, &[vocabulary])?
+        } else {
+            w.get(&second, &[vocabulary])?
+        };
+        Ok(Self::Mask {
+            dense: Dense {
+                linear: Linear::load(w, names.dense, c.hidden_size, width)?,
+                activation: names.activation,
+            },
+            norm: LayerNorm::load(w, names.norm, width, c.layer_norm_eps)?,
+            decoder: Linear { weight, bias: Some(bias) },
+        })
+    }
+
+    /// Whether it reads nothing but each row's first token.
+    pub fn reads_first_only(&self) -> bool {
+        matches!(self, Self::Sequence { .. } | Self::Bare(_))
+    }
+
+    /// Whether it is a bare encoder's, without a pooler.
+    pub fn pooler_is_missing(&self) -> bool {
+        matches!(self, Self::Bare(None))
+    }
+
+    /// From the last layer's output to the logits, through the sites `pooled` and `logits`.
+    pub fn forward(&self, run: &mut Run<'_, T>, x: Var<T>) -> Result<Var<T>> {
+        let logits = match self {
+            Self::Sequence { dense, out } => {
+                let first = run.firsts(x); // [B, H]
+                let pooled = dense.forward(run, first); // [B, H]
+                let pooled = run.site(Site::Pooled, pooled)?;
+                out.forward(run, pooled) // [B, C]
+            }
+            Self::Token(out) => out.forward(run, x), // [T, C]
+            Self::Mask { dense, norm, decoder } => {
+                let x = dense.forward(run, x); // [T, E]
+                let x = norm.forward(run, x); // [T, E]
+                decoder.forward(run, x) // [T, V]
+            }
+            Self::Bare(dense) => {
+                let first = run.firsts(x); // [B, H]
+                let pooled = match dense {
+                    Some(dense) => dense.forward(run, first), // [B, H]
+                    None => first,
+                };
+                run.site(Site::Pooled, pooled)?
+            }
+        };
+        run.site(Site::Logits, logits)
+    }
+}

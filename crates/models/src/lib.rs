@@ -1,0 +1,60 @@
+//! Models that exegete can open: encoder families from a Hugging Face folder.
+//!
+//! 1. [`config`] and [`checkpoint`] read the folder; [`tokenizer`] turns text into tokens.
+//! 2. A family (one file each) takes its parameters from [`weights`] and builds an [`encoder`] out of [`blocks`] and
+//!    a [`heads::Head`].
+//! 3. [`load`] gives the whole as a [`Model`] whose inside is open: sites, edits, gradients, parameters.
+
+pub mod blocks;
+pub mod checkpoint;
+pub mod config;
+/// The network that all families of today are built as.
+pub mod encoder;
+pub mod families;
+mod fault;
+mod folder;
+pub mod heads;
+mod learner;
+mod loss;
+mod opened;
+mod pass;
+mod random;
+/// One forward run: rows, plan, tape, and the named places.
+pub mod run;
+mod scores;
+pub mod tokenizer;
+/// Named parameters and where they come from.
+pub mod weights;
+
+pub use random::{BertSize, random_bert};
+
+use exegete_core::{Model, Result};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a model computes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Precision {
+    /// Single precision: fast.
+    #[default]
+    F32,
+    /// Double precision: for checking derivatives.
+    F64,
+}
+
+/// How to open a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// What to compute in.
+    pub precision: Precision,
+    /// Threads to use; 0 means one for each core.
+    pub threads: usize,
+}
+
+/// Opens a Hugging Face model folder.
+pub fn load(dir: &Path, options: &Options) -> Result<Arc<dyn Model>> {
+    Ok(match options.precision {
+        Precision::F32 => Arc::new(folder::open::<f32>(dir, options.threads)?),
+        Precision::F64 => Arc::new(folder::open::<f64>(dir, options.threads)?),
+    })
+}

@@ -1,0 +1,216 @@
+use crate::config::Config;
+use crate::encoder::{Encoder, Network};
+use crate::families;
+use crate::pass::Finite;
+use crate::run::{Finished, Run};
+use crate::tokenizer::Tokenizer;
+use crate::weights::{Param, Replaced, Weights, WithTangents, check_shapes, matrix};
+use exegete_core::{
+    Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, Pass, Plan, Prediction, Record,
+    Result, Row, Scores, Site, SiteInfo,
+};
+use exegete_engine::{Context, Dual, Real, Scalar, Tensor};
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+/// A model whose inside is open. Views with other parameters share everything that did not change.
+pub(crate) struct Opened<T> {
+    pub(crate) parts: Parts<T>,
+    /// Second-order runs compute in dual numbers, on a context of their own.
+    dual: OnceLock<Arc<Context<Dual<T>>>>,
+}
+
+/// What an opened model consists of.
+pub(crate) struct Parts<T> {
+    pub(crate) card: Card,
+    pub(crate) config: Config,
+    pub(crate) tokenizer: Option<Arc<Tokenizer>>,
+    pub(crate) network: Encoder<T>,
+    pub(crate) params: BTreeMap<String, Param<T>>,
+    pub(crate) sites: Vec<SiteInfo>,
+    pub(crate) ctx: Arc<Context<T>>,
+}
+
+impl<T: Real> Opened<T> {
+    pub(crate) fn new(parts: Parts<T>) -> Self {
+        Self { parts, dual: OnceLock::new() }
+    }
+
+    /// Runs rows on any network of this model's shape, and checks that the output is finite.
+    pub(crate) fn run<S: Scalar>(
+        &self,
+        ctx: &Arc<Context<S>>,
+        network: &dyn Network<S>,
+        (rows, plan, learn): (&[Row], &Plan, &[String]),
+        shifts: Option<(Site, Vec<Vec<S>>)>,
+    ) -> Result<Finished<S>> {
+        self.check_rows(rows)?;
+        let mut run = Run::new(ctx.clone(), &self.parts.sites, rows, plan, learn, shifts)?;
+        let finished = ctx.install(move || -> Result<Finished<S>> {
+            network.forward(&mut run)?;
+            Ok(run.finish())
+        })?;
+        match finished.finite() {
+            true => Ok(finished),
+            false => Err(self.not_finite(rows)),
+        }
+    }
+
+    /// Rows can be made by hand, so that nothing about their tokens is certain.
+    fn check_rows(&self, rows: &[Row]) -> Result<()> {
+        let c = &self.parts.config;
+        for (i, row) in rows.iter().enumerate() {
+            let wrong = |what: String| Err(Error::Request(format!("row {i}: {what}")));
+            let tokens = &row.encoded.tokens;
+            if tokens.is_empty() {
+                return wrong("there are no tokens".into());
+            }
+            if tokens.len() > c.max_tokens() {
+                return wrong(format!("{} tokens, the model reads at most {}", tokens.len(), c.max_tokens()));
+            }
+            if let Some(token) = tokens.iter().find(|token| token.id as usize >= c.vocab_size) {
+                return wrong(format!("token id {} in a vocabulary of {}", token.id, c.vocab_size));
+            }
+            let kinds = c.type_vocab_size.max(1);
+            if let Some(token) = tokens.iter().find(|token| token.kind as usize >= kinds) {
+                return wrong(format!("token type {} in a model of {kinds} types", token.kind));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out why an output is not finite: a weight, an edit, or an overflow.
+    fn not_finite(&self, rows: &[Row]) -> Error {
+        let name = &self.parts.card.name;
+        for (tensor, param) in &self.parts.params {
+            if let Some(at) = param.value.data().iter().position(|x| !x.value().is_finite()) {
+                let value = param.value.data()[at].value();
+                return Error::Model(format!(
+                    "{name}: tensor '{tensor}' holds {value} at index {at}; the weights are damaged or training diverged"
+                ));
+            }
+        }
+        let given = rows.iter().any(|row| row.edits.iter().any(|edit| !edit.is_finite()));
+        let start = rows.iter().any(|row| row.start.iter().any(|array| array.data.iter().any(|x| !x.is_finite())));
+        if given || start {
+            return Error::Request(format!("{name}: an edit or a start value is not finite"));
+        }
+        Error::Model(format!("{name}: the output is not finite though every weight is; the values overflow"))
+    }
+
+    /// The context for dual numbers.
+    pub(crate) fn dual_context(&self) -> &Arc<Context<Dual<T>>> {
+        self.dual.get_or_init(|| Context::new(self.parts.ctx.threads()))
+    }
+
+    /// The same network in dual numbers, with tangents on some parameters.
+    pub(crate) fn dual_network(&self, tangents: BTreeMap<&str, &Array>) -> Result<Encoder<Dual<T>>> {
+        let source = WithTangents { base: &self.parts.params, tangents };
+        families::build(&mut Weights::new(&source), &self.parts.config, self.parts.card.task)
+    }
+}
+
+impl<T: Real> Model for Opened<T> {
+    fn card(&self) -> &Card {
+        &self.parts.card
+    }
+
+    fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>> {
+        Driver::default().predict(self, examples)
+    }
+
+    fn open(&self) -> Option<&dyn Open> {
+        Some(self)
+    }
+
+    fn learner(&self) -> Option<&dyn Learner> {
+        Some(self)
+    }
+}
+
+impl<T: Real> Open for Opened<T> {
+    fn encode(&self, example: &Example) -> Result<Encoded> {
+        match &self.parts.tokenizer {
+            Some(tokenizer) => tokenizer.encode(example),
+            None => Err(Error::Unsupported(format!("{} has no tokenizer", self.parts.card.name))),
+        }
+    }
+
+    fn token_id(&self, piece: &str) -> Option<u32> {
+        self.parts.tokenizer.as_ref()?.token_id(piece)
+    }
+
+    fn sites(&self) -> Vec<SiteInfo> {
+        self.parts.sites.clone()
+    }
+
+    fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>> {
+        let before = self.parts.ctx.counts();
+        self.parts.ctx.reset_peak();
+        let finished = self.run(&self.parts.ctx, &self.parts.network, (rows, plan, &[]), None)?;
+        Ok(Box::new(crate::pass::Done::new(finished, plan.record, rows.len(), before)))
+    }
+
+    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {
+        self.check_directions(rows, site, directions)?;
+        let network = self.dual_network(BTreeMap::new())?;
+        let tangent = |&t: &f32| Dual { v: T::default(), t: T::from_f64(t.into()) };
+        let shifts = directions.iter().map(|d| d.data.iter().map(tangent).collect()).collect();
+        let plan = Plan { keep: keep.to_vec(), start: None, record: Record::Nothing };
+        let shifts = Some((site, shifts));
+        let finished = self.run(self.dual_context(), &network, (rows, &plan, &[]), shifts)?;
+        let sites = keep.iter().copied().chain([Site::Logits]);
+        Ok(sites.map(|site| finished.arrays(site, |x| x.tangent())).collect())
+    }
+
+    fn scores(&self, encoded: &Encoded, logits: &Logits) -> Result<Scores> {
+        crate::scores::scores(&self.parts.card, self.parts.tokenizer.as_deref(), encoded, logits)
+    }
+
+    fn bytes(&self, row: &Row, plan: &Plan) -> usize {
+        crate::pass::bytes(&self.parts.config, &self.parts.sites, row, plan, size_of::<T>())
+    }
+
+    fn with_params(&self, overrides: Vec<(String, Array)>) -> Result<Arc<dyn Model>> {
+        check_shapes(&self.parts.params, overrides.iter().map(|(name, value)| (name.as_str(), &value.shape[..])))?;
+        let mut card = self.parts.card.clone();
+        card.fingerprint = crate::checkpoint::extend_fingerprint(&card.fingerprint, &overrides);
+        let tensor = |value: Array| {
+            let (rows, cols) = matrix(&value.shape);
+            Tensor::borrowed(rows, cols, T::from_f32s(Box::new(value.data)))
+        };
+        let by = overrides.into_iter().map(|(name, value)| (name, tensor(value))).collect();
+        let source = Replaced { base: &self.parts.params, by };
+        let mut weights = Weights::new(&source);
+        let network = families::build(&mut weights, &self.parts.config, card.task)?;
+        Ok(Arc::new(Self::new(Parts {
+            card,
+            config: self.parts.config.clone(),
+            tokenizer: self.parts.tokenizer.clone(),
+            network,
+            params: weights.into_taken(),
+            sites: self.parts.sites.clone(),
+            ctx: self.parts.ctx.clone(),
+        })))
+    }
+}
+
+impl<T: Real> Opened<T> {
+    fn check_directions(&self, rows: &[Row], site: Site, directions: &[Array]) -> Result<()> {
+        let info = self.parts.sites.iter().find(|info| info.site == site);
+        let info = info.ok_or_else(|| Error::Request(format!("the model has no site {site}")))?;
+        if rows.len() != directions.len() {
+            return Err(Error::Request(format!("{} rows but {} directions", rows.len(), directions.len())));
+        }
+        for (i, (row, direction)) in rows.iter().zip(directions).enumerate() {
+            let shape = info.shape(row.encoded.len());
+            if direction.shape != shape {
+                return Err(Error::Request(format!(
+                    "row {i}: a direction of shape {:?} at {site}, whose value has shape {shape:?}",
+                    direction.shape
+                )));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+use crate::weights::Param;
+use exegete_core::{Array, Change, Edit, Error, Pick, Place, Plan, Record, Result, Row, Site, SiteInfo};
+use exegete_engine::{Context, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// What one forward run works on: the rows, the plan, the tape, and what was kept on the way.
+///
+/// A network calls [`Run::cut`] and [`Run::site`] at its named places; edits, keeping and watching happen there.
+pub struct Run<'a, T> {
+    /// The tape that everything runs on.
+    pub tape: Tape<T>,
+    rows: &'a [Row],
+    plan: &'a Plan,
+    segments: Segments,
+    sites: BTreeMap<Site, &'a SiteInfo>,
+    touched: BTreeSet<Site>,
+    /// Exact shifts at one site, one a row: tangents travel here.
+    shifts: Option<(Site, Vec<Vec<T>>)>,
+    learn: &'a [String],
+    watched: HashMap<Arc<str>, Var<T>>,
+    kept: BTreeMap<Site, Kept<T>>,
+}
+
+/// A kept value and where each row's part of it lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept<T> {
+    pub(crate) var: Var<T>,
+    pub(crate) parts: Vec<Part>,
+}
+
+/// One row's part of a packed value.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) start: usize,
+    pub(crate) shape: Vec<usize>,
+}
+
+impl Part {
+    pub(crate) fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+impl<'a, T: Scalar> Run<'a, T> {
+    /// A run of rows under a plan, with gradients for the parameters named in `learn`.
+    pub(crate) fn new(
+        ctx: Arc<Context<T>>,
+        sites: &'a [SiteInfo],
+        rows: &'a [Row],
+        plan: &'a Plan,
+        learn: &'a [String],
+        shifts: Option<(Site, Vec<Vec<T>>)>,
+    ) -> Result<Self> {
+        let mode = match plan.record {
+            Record::Nothing if learn.is_empty() => Mode::Off,
+            Record::Nothing | Record::Gradient => Mode::Gradient,
+            Record::Lowered => Mode::Lowered,
+        };
+        let edited = rows.iter().flat_map(|row| row.edits.iter().map(|edit| edit.site));
+        let shifted = shifts.iter().map(|(site, _)| *site);
+        let run = Self {
+            tape: Tape::new(ctx, mode),
+            rows,
+            plan,
+            segments: Segments::new(rows.iter().map(|row| row.encoded.len())),
+            sites: sites.iter().map(|info| (info.site, info)).collect(),
+            touched: edited.chain(shifted).chain(plan.keep.iter().copied()).collect(),
+            shifts,
+            learn,
+            watched: HashMap::new(),
+            kept: BTreeMap::new(),
+        };
+        run.check()?;
+        Ok(run)
+    }
+
+    fn check(&self) -> Result<()> {
+        for &site in self.touched.iter().chain(&self.plan.start) {
+            if !self.sites.contains_key(&site) {
+                return Err(Error::Request(format!("the model has no site {site}; `model sites` lists them")));
+            }
+        }
+        let Some(start) = self.plan.start else { return Ok(()) };
+        if !start.is_cut() {
+            return Err(Error::Request(format!("a run cannot start at {start}, only at a cut such as layer.0.out")));
+        }
+        match self.touched.first() {
+            Some(&site) if site < start => {
+                Err(Error::Request(format!("{site} lies before the start {start} and is not computed")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The sequences of the batch.
+    pub fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    /// The token ids of all rows, laid end to end.
+    pub fn ids(&self) -> Arc<[usize]> {
+        self.rows.iter().flat_map(|row| row.encoded.tokens.iter().map(|token| token.id as usize)).collect()
+    }
+
+    /// The token types of all rows.
+    pub fn kinds(&self) -> Arc<[usize]> {
+        self.rows.iter().flat_map(|row| row.encoded.tokens.iter().map(|token| token.kind as usize)).collect()
+    }
+
+    /// The positions of all tokens within their rows, counted from `first`.
+    pub fn positions(&self, first: usize) -> Arc<[usize]> {
+        self.rows.iter().flat_map(|row| first..first + row.encoded.len()).collect()
+    }
+
+    /// Whether anybody keeps or edits this site.
+    pub fn touches(&self, site: Site) -> bool {
+        self.touched.contains(&site)
+    }
+
+    /// A parameter as a value, watched where its gradient was asked for.
+    pub fn param(&mut self, param: &Param<T>) -> Var<T> {
+        if !self.learn.iter().any(|name| **name == *param.name) {
+            return param.value.clone().into();
+        }
+        if let Some(var) = self.watched.get(&param.name) {
+            return var.clone();
+        }
+        let var = self.tape.watch(param.value.clone().into());
+        self.watched.insert(param.name.clone(), var.clone());
+        var
+    }
+
+    /// A place where a run can start: computes the value, takes it from the rows, or skips it as upstream of the start.
+    pub fn cut(&mut self, site: Site, compute: impl FnOnce(&mut Self) -> Result<Var<T>>) -> Result<Var<T>> {
+        let value = match self.plan.start {
+            Some(start) if site < start => return Ok(Tensor::new(0, 0, Vec::new()).into()),
+            Some(start) if site == start => self.start_value(site)?,
+            _ => compute(self)?,
+        };
+        self.site(site, value)
+    }
+
+    fn start_value(&self, site: Site) -> Result<Var<T>> {
+        let mut data = Vec::new();
+        for (i, row) in self.rows.iter().enumerate() {
+            let expected = self.sites[&site].shape(row.encoded.len());
+            match &row.start {
+                Some(start) if start.shape == expected => {
+                    data.extend(start.data.iter().map(|&x| T::from_f64(x.into())));
+                }
+                other => {
+                    let given = other.as_ref().map(|array| &array.shape);
+                    return Err(Error::Request(format!(
+                        "row {i} must bring a value of shape {expected:?} at {site}, it brings {given:?}"
+                    )));
+                }
+            }
+        }
+        let rows = self.segments.total();
+        Ok(Tensor::new(rows, data.len() / rows.max(1), data).into())
+    }
+
+    /// A named place: applies the rows' edits to the value and keeps it where the plan says.
+    pub fn site(&mut self, site: Site, value: Var<T>) -> Result<Var<T>> {
+        if !self.touches(site) && site != Site::Logits {
+            return Ok(value);
+        }
+        let parts = self.parts(site, value.value.cols());
+        let patch = self.patch(site, &parts)?;
+        let mut value = value;
+        if !patch.is_empty() {
+            value = self.tape.apply(Op::Patch(Arc::new(patch)), [value]);
+        }
+        if self.plan.keep.contains(&site) && self.plan.record != Record::Nothing {
+            value = self.tape.watch(value);
+        }
+        self.kept.insert(site, Kept { var: value.clone(), parts });
+        Ok(value)
+    }
+
+    /// Shorthand for a place inside a layer.
+    pub fn at(&mut self, layer: usize, place: Place, value: Var<T>) -> Result<Var<T>> {
+        self.site(Site::Layer(layer, place), value)
+    }
+
+    /// Multi-head attention with its sites; fused where nobody looks at scores or probabilities.
+    pub fn attention(&mut self, layer: usize, heads: &Heads, q: Var<T>, k: Var<T>, v: Var<T>) -> Result<Var<T>> {
+        let plain = [Place::Scores, Place::Probs].iter().any(|&place| self.touches(Site::Layer(layer, place)));
+        let context = if plain {
+            let scores = self.tape.apply(Op::Scores(heads.clone()), [q, k]); // ragged [N, T, T]
+            let scores = self.at(layer, Place::Scores, scores)?;
+            let probs = self.tape.apply(Op::Softmax(heads.clone()), [scores]); // ragged [N, T, T]
+            let probs = self.at(layer, Place::Probs, probs)?;
+            self.tape.apply(Op::Context(heads.clone()), [probs, v]) // [T, H]
+        } else {
+            self.tape.attention(heads, q, k, v) // [T, H]
+        };
+        self.at(layer, Place::Head, context)
+    }
+
+    /// The first token of every row: \[T, H\] → \[B, H\]. A value that has only those already stays as it is.
+    pub fn firsts(&mut self, x: Var<T>) -> Var<T> {
+        if x.value.rows() == self.segments.count() {
+            return x;
+        }
+        let index = (0..self.segments.count()).map(|row| self.segments.range(row).start).collect();
+        self.tape.apply(Op::Gather(index), [x])
+    }
+
+    /// Where each row's part of a packed value lies.
+    fn parts(&self, site: Site, cols: usize) -> Vec<Part> {
+        let info = self.sites[&site];
+        let ragged = matches!(site, Site::Layer(_, Place::Scores | Place::Probs));
+        let mut end = 0;
+        let part = |(i, row): (usize, &Row)| {
+            let shape = info.shape(row.encoded.len());
+            let start = match info.axes.first() {
+                _ if ragged => end,
+                Some(exegete_core::Axis::Token) => self.segments.range(i).start * cols,
+                _ => i * cols,
+            };
+            end += shape.iter().product::<usize>();
+            Part { start, shape }
+        };
+        self.rows.iter().enumerate().map(part).collect()
+    }
+
+    fn patch(&self, site: Site, parts: &[Part]) -> Result<Patch<T>> {
+        let mut patch = Patch::default();
+        for (i, (row, part)) in self.rows.iter().zip(parts).enumerate() {
+            for edit in row.edits.iter().filter(|edit| edit.site == site) {
+                push_edit(&mut patch, part, edit)?;
+            }
+            if let Some((_, shifts)) = self.shifts.as_ref().filter(|(at, _)| *at == site) {
+                patch.push(part.start, part.len(), T::from_f64(1.0), &shifts[i]);
+            }
+        }
+        Ok(patch)
+    }
+
+    /// What is left of the run once the network has gone through.
+    pub(crate) fn finish(self) -> Finished<T> {
+        let nodes = self.learn.iter().map(|name| self.watched.get(name.as_str()).and_then(|var| var.node));
+        Finished { learned: nodes.collect(), tape: self.tape, kept: self.kept }
+    }
+}
+
+/// The outcome of a run.
+pub(crate) struct Finished<T> {
+    pub(crate) tape: Tape<T>,
+    pub(crate) kept: BTreeMap<Site, Kept<T>>,
+    /// The node of each learned parameter, in the order asked; none where it was not used.
+    pub(crate) learned: Vec<Option<NodeId>>,
+}
+
+/// Adds one edit of one row to a patch: runs of neighbouring elements, found from the trailing axes that are whole.
+fn push_edit<T: Scalar>(patch: &mut Patch<T>, part: &Part, edit: &Edit) -> Result<()> {
+    let shape = &part.shape;
+    let selected = edit.selection_shape(shape)?;
+    let outer = edit.at.iter().rposition(|pick| *pick != Pick::All).map_or(0, |axis| axis + 1);
+    let run: usize = shape[outer..].iter().product();
+    let count: usize = selected[..outer].iter().product();
+    let (keep, factor, values) = match &edit.change {
+        Change::Set(values) => (0.0, 1.0, Some(values)),
+        Change::Add(values) => (1.0, 1.0, Some(values)),
+        Change::Scale(factor) => (*factor, 0.0, None),
+        Change::Zero => (0.0, 0.0, None),
+        Change::Mix { share, toward } => (1.0 - share, *share, Some(toward)),
+    };
+    let shift = shifts(values, factor);
+    for k in 0..count {
+        let offset = offset_of(k, &selected[..outer], shape, &edit.at);
+        let shift = if shift.len() == 1 { &shift[..] } else { &shift[k * run..(k + 1) * run] };
+        patch.push(part.start + offset, run, T::from_f64(keep.into()), shift);
+    }
+    Ok(())
+}
+
+fn shifts<T: Scalar>(values: Option<&Array>, factor: f32) -> Vec<T> {
+    match values {
+        Some(values) => values.data.iter().map(|&v| T::from_f64(f64::from(factor) * f64::from(v))).collect(),
+        None => vec![T::default()],
+    }
+}
+
+/// The flat offset of the k-th selected run.
+fn offset_of(mut k: usize, selected: &[usize], shape: &[usize], at: &[Pick]) -> usize {
+    let mut offset = 0;
+    for axis in (0..selected.len()).rev() {
+        let nth = k % selected[axis];
+        k /= selected[axis];
+        let index = match &at[axis] {
+            Pick::All => nth,
+            Pick::Only(indices) => indices[nth],
+        };
+        offset += index * shape[axis + 1..].iter().product::<usize>();
+    }
+    offset
+}

@@ -1,0 +1,151 @@
+use exegete_core::{Array, Error, Result};
+use exegete_engine::{Dual, Real, Scalar, Tensor};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// One named parameter of a network. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Param<T> {
+    /// Its Hugging Face name.
+    pub name: Arc<str>,
+    /// Its shape as stored; the value is a matrix.
+    pub shape: Vec<usize>,
+    /// Its value.
+    pub value: Tensor<T>,
+}
+
+/// Where parameters come from: a checkpoint, random numbers, another model with some values replaced.
+pub trait Source<T>: Send + Sync {
+    /// The value of a parameter as a matrix; none where there is none of this name.
+    fn find(&self, name: &str, shape: &[usize]) -> Result<Option<Tensor<T>>>;
+
+    /// Whether a name exists.
+    fn contains(&self, name: &str) -> bool;
+}
+
+/// Hands out parameters while a network is built, and remembers which.
+pub struct Weights<'a, T> {
+    source: &'a dyn Source<T>,
+    taken: BTreeMap<String, Param<T>>,
+    ignored: BTreeSet<String>,
+}
+
+impl<'a, T: Scalar> Weights<'a, T> {
+    /// Weights from a source.
+    pub fn new(source: &'a dyn Source<T>) -> Self {
+        Self { source, taken: BTreeMap::new(), ignored: BTreeSet::new() }
+    }
+
+    /// A parameter that must be there, of this shape.
+    pub fn get(&mut self, name: &str, shape: &[usize]) -> Result<Param<T>> {
+        if let Some(param) = self.taken.get(name) {
+            return Ok(param.clone());
+        }
+        let value = self.source.find(name, shape)?.ok_or_else(|| missing(name))?;
+        let param = Param { name: name.into(), shape: shape.to_vec(), value };
+        self.taken.insert(name.to_owned(), param.clone());
+        Ok(param)
+    }
+
+    /// Says that a tensor is rightly left aside, so that nobody warns of it.
+    pub fn ignore(&mut self, name: &str) {
+        self.ignored.insert(name.to_owned());
+    }
+
+    /// Whether a tensor was neither used nor rightly left aside.
+    pub fn forgot(&self, name: &str) -> bool {
+        !self.taken.contains_key(name) && !self.ignored.contains(name)
+    }
+
+    /// Whether a name exists.
+    pub fn contains(&self, name: &str) -> bool {
+        self.source.contains(name)
+    }
+
+    /// The prefix of the encoder's own parameters: models with a head have one, bare encoders usually not.
+    pub fn prefix(&self, prefix: &str, probe: &str) -> String {
+        if self.contains(&format!("{prefix}{probe}")) { prefix.to_owned() } else { String::new() }
+    }
+
+    /// Everything that was handed out, by name.
+    pub fn into_taken(self) -> BTreeMap<String, Param<T>> {
+        self.taken
+    }
+}
+
+fn missing(name: &str) -> Error {
+    Error::Model(format!(
+        "the tensor '{name}' is missing; is this checkpoint for another head or model type than config.json says?"
+    ))
+}
+
+/// Rows and columns of a parameter as a matrix: vectors become one row.
+pub(crate) fn matrix(shape: &[usize]) -> (usize, usize) {
+    let cols = shape.last().copied().unwrap_or(1);
+    (shape.iter().product::<usize>() / cols.max(1), cols)
+}
+
+/// The parameters of a built network with some of them replaced.
+pub(crate) struct Replaced<'a, T> {
+    pub(crate) base: &'a BTreeMap<String, Param<T>>,
+    pub(crate) by: BTreeMap<String, Tensor<T>>,
+}
+
+impl<T: Scalar> Source<T> for Replaced<'_, T> {
+    fn find(&self, name: &str, _: &[usize]) -> Result<Option<Tensor<T>>> {
+        Ok(self.by.get(name).or_else(|| self.base.get(name).map(|p| &p.value)).cloned())
+    }
+
+    fn contains(&self, name: &str) -> bool {
+        self.base.contains_key(name)
+    }
+}
+
+/// The parameters of a built network as dual numbers, with tangents for some of them.
+pub(crate) struct WithTangents<'a, R> {
+    pub(crate) base: &'a BTreeMap<String, Param<R>>,
+    pub(crate) tangents: BTreeMap<&'a str, &'a Array>,
+}
+
+impl<R: Real> Source<Dual<R>> for WithTangents<'_, R> {
+    fn find(&self, name: &str, _: &[usize]) -> Result<Option<Tensor<Dual<R>>>> {
+        let Some(param) = self.base.get(name) else { return Ok(None) };
+        let values = param.value.data().iter();
+        let data = match self.tangents.get(name) {
+            Some(tangent) => {
+                values.zip(&tangent.data).map(|(&v, &t)| Dual { v, t: R::from_f64(t.into()) }).collect()
+            }
+            None => values.map(|&v| Dual { v, t: R::default() }).collect(),
+        };
+        Ok(Some(Tensor::new(param.value.rows(), param.value.cols(), data)))
+    }
+
+    fn contains(&self, name: &str) -> bool {
+        self.base.contains_key(name)
+    }
+}
+
+/// Checks that replacements or directions name parameters of the model and fit their shapes.
+pub(crate) fn check_shapes<'a, T>(
+    params: &BTreeMap<String, Param<T>>,
+    given: impl Iterator<Item = (&'a str, &'a [usize])>,
+) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for (name, shape) in given {
+        let param = params.get(name).ok_or_else(|| unknown(name))?;
+        if param.shape != shape {
+            return Err(Error::Request(format!(
+                "parameter '{name}' has shape {:?}, {shape:?} was given",
+                param.shape
+            )));
+        }
+        if !seen.insert(name) {
+            return Err(Error::Request(format!("parameter '{name}' is named twice")));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn unknown(name: &str) -> Error {
+    Error::Request(format!("the model has no parameter '{name}'"))
+}

@@ -1,0 +1,227 @@
+//! Expected values recorded from PyTorch and transformers; `golden/README.md` describes the files.
+
+use exegete_core::{Array, Error, Example, Result};
+use safetensors::{Dtype, SafeTensors};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the golden models are.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/models")
+}
+
+/// Every golden model's folder, by name.
+pub fn folders() -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(root()).map_err(|error| unreadable(&root(), &error))?;
+    let mut folders: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    folders.retain(|folder| folder.join("golden.json").exists());
+    folders.sort();
+    Ok(folders)
+}
+
+/// What a golden folder says its model computes.
+#[derive(Debug)]
+pub struct Golden {
+    /// `golden.json`.
+    pub described: Described,
+    tensors: BTreeMap<String, Array>,
+}
+
+/// `golden.json`.
+#[derive(Debug, Deserialize)]
+pub struct Described {
+    /// The class that computed the values.
+    pub architecture: String,
+    /// sequence, token, qa, mlm or bare.
+    pub head: String,
+    /// The texts with their tokens.
+    pub inputs: Vec<Input>,
+    /// What the parameter gradients belong to, where there are any.
+    pub learning: Option<Learning>,
+}
+
+/// One text as the tokenizer reads it.
+#[derive(Debug, Deserialize)]
+pub struct Input {
+    /// The text, or a pair.
+    pub text: Texts,
+    /// Ids.
+    pub ids: Vec<u32>,
+    /// Segments.
+    pub types: Vec<u32>,
+    /// The vocabulary's strings.
+    pub pieces: Vec<String>,
+    /// Bytes of the field; none for special tokens.
+    pub offsets: Vec<Option<(usize, usize)>>,
+    /// 1 for tokens that the template added.
+    pub special: Vec<u8>,
+    /// The field of each token; none for special ones.
+    pub fields: Vec<Option<usize>>,
+    /// Whose gradient is stored.
+    pub target: Scalar,
+}
+
+/// One text or two.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Texts {
+    /// One.
+    Single(String),
+    /// Two.
+    Pair(String, String),
+}
+
+/// One element of a site's flattened value.
+#[derive(Debug, Deserialize)]
+pub struct Scalar {
+    /// The site's name.
+    pub site: String,
+    /// Which element.
+    pub flat_index: usize,
+}
+
+/// What the parameter gradients belong to: the summed cross-entropy of these labels.
+#[derive(Debug, Deserialize)]
+pub struct Learning {
+    /// One label an input.
+    pub labels: Vec<usize>,
+    /// Their loss.
+    pub loss: f64,
+}
+
+impl Input {
+    /// The text or pair as an example.
+    pub fn example(&self) -> Example {
+        match &self.text {
+            Texts::Single(text) => Example::text(text),
+            Texts::Pair(first, second) => Example::pair(first, second),
+        }
+    }
+}
+
+impl Golden {
+    /// Reads `golden.json` and `golden.safetensors`.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join("golden.json");
+        let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
+        let described = serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
+        Ok(Self { described, tensors: tensors(&folder.join("golden.safetensors"))? })
+    }
+
+    /// A value of one input, such as `logits`, `hidden.1` or `grad.embed_word`; not every input has every value.
+    pub fn value(&self, input: usize, name: &str) -> Option<&Array> {
+        self.tensors.get(&format!("{input}.{name}"))
+    }
+}
+
+/// Every tensor of a safetensors file of single precision, by name.
+pub fn tensors(path: &Path) -> Result<BTreeMap<String, Array>> {
+    let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let file = SafeTensors::deserialize(&bytes).map_err(|error| unreadable(path, &error))?;
+    let mut tensors = BTreeMap::new();
+    for (name, view) in file.tensors() {
+        if view.dtype() != Dtype::F32 {
+            return Err(unreadable(path, &format!("'{name}' is {:?}, not F32", view.dtype())));
+        }
+        let number = |bytes: &[u8]| bytes.try_into().map_or(f32::NAN, f32::from_le_bytes);
+        tensors.insert(name, Array::new(view.shape(), view.data().chunks_exact(4).map(number).collect())?);
+    }
+    Ok(tensors)
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    Error::Input(format!("{}: {error}", path.display()))
+}
+
+/// Collects differences and says at the end which was the worst.
+#[derive(Debug, Default)]
+pub struct Comparison {
+    compared: usize,
+    worst: f64,
+    place: String,
+}
+
+impl Comparison {
+    /// Compares two values, relative to the larger of 1 and the expected element.
+    pub fn compare(&mut self, place: &str, expected: &Array, found: &Array) {
+        let error = |(a, b): (&f32, &f32)| {
+            let error = f64::from((a - b).abs()) / f64::from(a.abs()).max(1.0);
+            if error.is_nan() { f64::INFINITY } else { error }
+        };
+        let errors = expected.data.iter().zip(&found.data).map(error);
+        let fits = expected.shape == found.shape;
+        let worst = if fits { errors.fold(0.0, f64::max) } else { f64::INFINITY };
+        self.compared += 1;
+        if worst > self.worst || self.compared == 1 {
+            let shapes = format!(" (shape {:?}, expected {:?})", found.shape, expected.shape);
+            self.place = format!("{place}{}", if fits { "" } else { shapes.as_str() });
+            self.worst = worst;
+        }
+    }
+
+    /// The largest error and where it was.
+    pub fn worst(&self) -> (f64, &str) {
+        (self.worst, &self.place)
+    }
+
+    /// Panics where an error was larger than `limit`, or where nothing was compared.
+    pub fn assert_within(&self, limit: f64) {
+        assert!(self.compared > 0, "nothing was compared");
+        let Self { compared, worst, place } = self;
+        assert!(
+            *worst <= limit,
+            "{place}: off by {worst:.2e}, allowed {limit:.0e} ({compared} values compared)"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_golden_folder_can_be_read() {
+        let folders = folders().unwrap();
+        assert!(folders.len() >= 30, "{} folders", folders.len());
+        for folder in folders {
+            let golden = Golden::open(&folder).unwrap();
+            for (i, input) in golden.described.inputs.iter().enumerate() {
+                let tokens = [input.types.len(), input.pieces.len(), input.offsets.len(), input.fields.len()];
+                assert_eq!(tokens, [input.ids.len(); 4], "{}", folder.display());
+                assert_eq!(golden.value(i, "logits").is_none(), golden.described.head == "bare");
+            }
+            assert!(golden.value(0, "grad.embed_word").unwrap().max_abs() > 0.0, "{}", folder.display());
+            assert!(golden.value(0, "nothing").is_none());
+        }
+    }
+
+    #[test]
+    fn the_worst_difference_is_named() {
+        let array = |data: &[f32]| Array::new([data.len()], data.to_vec()).unwrap();
+        let mut comparison = Comparison::default();
+        comparison.compare("same", &array(&[1.0]), &array(&[1.0]));
+        comparison.compare("off", &array(&[4.0, 0.5]), &array(&[5.0, 0.5]));
+        comparison.compare("near", &array(&[0.0]), &array(&[0.125]));
+        assert_eq!(comparison.worst(), (0.25, "off"));
+        comparison.assert_within(0.25);
+        comparison.compare("shape", &array(&[0.0]), &array(&[0.0, 0.0]));
+        assert_eq!(comparison.worst().0, f64::INFINITY);
+        comparison.compare("nan", &array(&[0.0]), &array(&[f32::NAN]));
+    }
+
+    #[test]
+    #[should_panic(expected = "nothing was compared")]
+    fn comparing_nothing_is_a_failure() {
+        Comparison::default().assert_within(1.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "off by inf")]
+    fn nan_is_a_failure() {
+        let mut comparison = Comparison::default();
+        comparison.compare("nan", &Array::zeros([1]), &Array::full([1], f32::NAN));
+        comparison.assert_within(1.0);
+    }
+}

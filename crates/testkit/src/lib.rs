@@ -1,0 +1,13 @@
+//! What the tests of every crate share, and nothing that ships.
+//!
+//! - [`Toy`]: a small open model in plain loops, with answers worked out by hand. It depends on no engine, so whatever
+//!   works on it depends on none either.
+//! - [`Faulty`]: any model with one planted [`Fault`], to show that a suite can fail.
+//! - [`golden`]: expected values recorded from PyTorch, and the comparison with them.
+
+mod faulty;
+pub mod golden;
+mod toy;
+
+pub use faulty::{Fault, Faulty};
+pub use toy::Toy;

@@ -1,0 +1,124 @@
+//! The driver keeps to its budget, resumes where it can, and counts.
+
+use exegete_core::{
+    Array, Change, Driver, Edit, Example, Model, Open, Pass, Pick, Place, Plan, Row, Rules, Seed, Site,
+    Target,
+};
+use exegete_testkit::Toy;
+use std::sync::Arc;
+
+const OUT: Site = Site::Layer(0, Place::Out);
+const INNER: Site = Site::Layer(0, Place::FeedForwardInner);
+
+fn row(toy: &Toy, text: &str) -> Row {
+    Row::new(toy.encode(&Example::text(text)).expect("a text the toy can read"))
+}
+
+/// The sizes of the micro-batches.
+fn batches(driver: &Driver, toy: &Toy, rows: &[Row], plan: &Plan) -> Vec<usize> {
+    let mut sizes = Vec::new();
+    let mut next = 0;
+    driver
+        .passes(toy, rows, plan, &mut |range, pass| {
+            assert_eq!((range.start, range.len()), (next, pass.logits().len()));
+            next = range.end;
+            sizes.push(range.len());
+            Ok(())
+        })
+        .expect("rows within the budget");
+    assert_eq!(next, rows.len());
+    sizes
+}
+
+#[test]
+fn micro_batches_keep_to_tokens_and_bytes() {
+    let toy = Toy::default();
+    let rows = ["good", "bad film", "not good film", "film", "bad bad bad bad"].map(|text| row(&toy, text));
+    let mut driver = Driver::default();
+    assert_eq!(batches(&driver, &toy, &rows, &Plan::default()), [5]);
+    driver.batch_tokens = 3;
+    assert_eq!(batches(&driver, &toy, &rows, &Plan::default()), [2, 1, 1, 1]);
+    assert!(batches(&driver, &toy, &[], &Plan::default()).is_empty());
+    let four = toy.bytes(&rows[4], &Plan::default());
+    let driver = Driver::new(four);
+    assert_eq!(batches(&driver, &toy, &rows, &Plan::default()), [2, 1, 1, 1]);
+    let refused = Driver::new(four - 1).logits(&toy, &rows).unwrap_err().to_string();
+    for part in [format!("{four} bytes"), format!("{} are allowed", four - 1), "--memory".into()] {
+        assert!(refused.contains(&part), "{refused}");
+    }
+}
+
+#[test]
+fn late_edits_cost_the_late_stages_only() {
+    let toy = Toy::default();
+    let text = row(&toy, "not good film");
+    let edit = |site: Site, unit: usize| Edit {
+        site,
+        at: vec![Pick::All, Pick::Only(vec![unit])],
+        change: Change::Zero,
+    };
+    let spent = |site: Site, plan: &Plan| {
+        let rows: Vec<Row> = (0..2).map(|unit| text.clone().edit(edit(site, unit))).collect();
+        let driver = Driver::default();
+        let mut logits = Vec::new();
+        let visit = &mut |_, pass: &dyn Pass| {
+            logits.extend_from_slice(pass.logits());
+            Ok(())
+        };
+        driver.passes(&toy, &rows, plan, visit).unwrap();
+        assert_eq!(logits, toy.forward(&rows, &Plan::default()).unwrap().logits(), "{site}");
+        (driver.spent().forward_rows, driver.spent().ops)
+    };
+    // Six stages a whole run. From layer.0.out two remain, from embed four.
+    assert_eq!(spent(OUT, &Plan::default()), (3, 6 + 2 * 2));
+    assert_eq!(spent(INNER, &Plan::default()), (3, 6 + 2 * 4));
+    assert_eq!(spent(Site::EmbedWord, &Plan::default()), (2, 2 * 6));
+    // A kept site holds the start back.
+    assert_eq!(spent(OUT, &Plan::keep([Site::Embed])), (3, 6 + 2 * 4));
+    assert_eq!(spent(OUT, &Plan::keep([Site::EmbedWord])), (2, 2 * 6));
+}
+
+#[test]
+fn rows_of_different_texts_do_not_resume_but_mixed_ones_do() {
+    let toy = Toy::default();
+    let edited = |row: &Row| row.clone().edit(Edit::whole(OUT, Change::Scale(0.5)));
+    let (one, other) = (row(&toy, "good film"), row(&toy, "bad"));
+    let run = |rows: &[Row]| {
+        let driver = Driver::default();
+        assert_eq!(driver.logits(&toy, rows).unwrap(), toy.forward(rows, &Plan::default()).unwrap().logits());
+        driver.spent().forward_rows
+    };
+    assert_eq!(run(&[edited(&one), edited(&other)]), 2);
+    assert_eq!(run(&[edited(&one), edited(&other), one.clone(), edited(&other)]), 4 + 2);
+    assert_eq!(run(std::slice::from_ref(&one)), 1);
+    // The same words in another allocation are another text: identity is by pointer.
+    let again = Row::new(Arc::new((*one.encoded).clone()));
+    assert_eq!(run(&[edited(&one), edited(&again)]), 2);
+}
+
+#[test]
+fn resumed_gradients_are_the_same() {
+    let toy = Toy::default();
+    let text = row(&toy, "not good film");
+    let shift = |by: f32| Edit::whole(OUT, Change::Add(Array::full([1], by)));
+    let rows: Vec<Row> = [0.25, -0.5, 2.0].into_iter().map(|by| text.clone().edit(shift(by))).collect();
+    let target = Target { scale: Some(exegete_core::Scale::Prob), ..Target::class(1) };
+    let driver = Driver::default();
+    let found = driver.gradients(&toy, toy.card(), &rows, &target, &[OUT]).unwrap();
+    assert_eq!((driver.spent().forward_rows, driver.spent().backward_rows), (4, 3));
+    let whole = toy.forward(&rows, &Plan::gradient([OUT])).unwrap();
+    let seeds: Vec<Seed> = (0..3).flat_map(|i| target.seeds(toy.card(), &*whole, i).unwrap()).collect();
+    assert_eq!(found.gradients, whole.backward(&seeds, &[OUT], Rules::Gradient).unwrap());
+}
+
+#[test]
+fn errors_of_the_visitor_and_of_the_model_come_through() {
+    let toy = Toy::default();
+    let driver = Driver::default();
+    let rows = [row(&toy, "good")];
+    let nowhere = Site::Layer(7, Place::Out);
+    let error = driver.values(&toy, &rows, &[nowhere]).unwrap_err();
+    assert!(error.to_string().contains("layer.7.out"), "{error}");
+    let refuse = &mut |_, _: &dyn Pass| Err(exegete_core::Error::Request("enough".into()));
+    assert_eq!(driver.passes(&toy, &rows, &Plan::default(), refuse).unwrap_err().to_string(), "enough");
+}
