@@ -211,7 +211,7 @@ def randomise(model, seed):
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         is_norm = parameter.dim() == 1 and name.endswith("weight")
-        parameter.data = 1 + 0.2 * noise if is_norm else (0.3 if parameter.dim() == 2 else 0.2) * noise
+        parameter.data = 1 + 0.2 * noise if is_norm else (0.25 if parameter.dim() == 2 else 0.2) * noise
 
 
 def make_tokenizer(family, folder):

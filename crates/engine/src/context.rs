@@ -2,7 +2,7 @@ use crate::gemm::Product;
 use crate::scalar::Scalar;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The threads and the memory that passes run on. Cheap to share; holds no result.
 pub struct Context<T> {
@@ -131,48 +131,75 @@ impl<T: Scalar> Context<T> {
 const PARALLEL_ELEMENTS: usize = 16 * 1024;
 
 /// Recycled buffers: a fresh page costs more than the arithmetic done on it.
+///
+/// What is free and what is alive together never exceed the most that was ever alive, so that recycling does not raise
+/// the memory a process takes.
 struct Memory<T> {
-    free: Mutex<Vec<Vec<T>>>,
+    free: Mutex<Free<T>>,
     live: AtomicUsize,
     peak: AtomicUsize,
+    most: AtomicUsize,
+}
+
+/// Free buffers, shortest first.
+struct Free<T> {
+    buffers: Vec<Vec<T>>,
+    bytes: usize,
 }
 
 impl<T> Default for Memory<T> {
     fn default() -> Self {
-        Self { free: Mutex::default(), live: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
+        let free = Mutex::new(Free { buffers: Vec::new(), bytes: 0 });
+        Self { free, live: AtomicUsize::new(0), peak: AtomicUsize::new(0), most: AtomicUsize::new(0) }
     }
 }
 
-/// Free buffers beyond this are given back to the system.
-const MOST_FREE_BYTES: usize = 2 << 30;
-
 impl<T: Scalar> Memory<T> {
     fn take(memory: &Arc<Self>, len: usize) -> Buffer<T> {
-        let vec = memory.recycled(len).unwrap_or_else(|| vec![T::default(); len]);
-        let bytes = vec.capacity() * size_of::<T>();
+        let mut free = memory.free();
+        let recycled = free.take(len);
+        let bytes = recycled.as_ref().map_or(len, Vec::capacity) * size_of::<T>();
         let live = memory.live.fetch_add(bytes, Ordering::Relaxed) + bytes;
         memory.peak.fetch_max(live, Ordering::Relaxed);
+        let most = memory.most.fetch_max(live, Ordering::Relaxed).max(live);
+        free.shrink(most - live);
+        drop(free);
+        let vec = recycled.unwrap_or_else(|| vec![T::default(); len]);
         Buffer { vec, len, home: Arc::downgrade(memory) }
-    }
-
-    /// The smallest free buffer that is large enough, unless it is wastefully large.
-    fn recycled(&self, len: usize) -> Option<Vec<T>> {
-        let mut free = self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let at = free.partition_point(|v| v.len() < len);
-        let fits = free.get(at).is_some_and(|v| v.len() <= len + len / 4 + 1024);
-        fits.then(|| free.remove(at))
     }
 }
 
 impl<T> Memory<T> {
     fn give(&self, vec: Vec<T>) {
+        let mut free = self.free();
         let bytes = vec.capacity() * size_of::<T>();
         self.live.fetch_sub(bytes, Ordering::Relaxed);
-        let mut free = self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let held: usize = free.iter().map(|v| v.capacity() * size_of::<T>()).sum();
-        if held + bytes <= MOST_FREE_BYTES {
-            let at = free.partition_point(|v| v.len() < vec.len());
-            free.insert(at, vec);
+        let at = free.buffers.partition_point(|v| v.len() < vec.len());
+        free.buffers.insert(at, vec);
+        free.bytes += bytes;
+    }
+
+    fn free(&self) -> MutexGuard<'_, Free<T>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Free<T> {
+    /// The smallest buffer that is large enough, unless it is wastefully large.
+    fn take(&mut self, len: usize) -> Option<Vec<T>> {
+        let at = self.buffers.partition_point(|v| v.len() < len);
+        let fits = self.buffers.get(at).is_some_and(|v| v.len() <= len + len / 4 + 1024);
+        let vec = fits.then(|| self.buffers.remove(at))?;
+        self.bytes -= vec.capacity() * size_of::<T>();
+        Some(vec)
+    }
+
+    /// Gives buffers back to the system, largest first, until no more than this is free.
+    fn shrink(&mut self, allowed_bytes: usize) {
+        while self.bytes > allowed_bytes
+            && let Some(vec) = self.buffers.pop()
+        {
+            self.bytes -= vec.capacity() * size_of::<T>();
         }
     }
 }

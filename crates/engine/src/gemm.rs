@@ -1,6 +1,8 @@
 //! Matrix products over the `gemm` crate, with every view checked against its slice.
 
+use crate::kernels::dot::{self, Dots};
 use crate::scalar::Real;
+use rayon::prelude::*;
 use std::marker::PhantomData;
 
 /// A strided view of a matrix inside a slice: element (r, c) is at `offset + r·row + c·col`.
@@ -127,6 +129,61 @@ impl<'a, T> Product<'a, T> {
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
+    }
+}
+
+impl Product<'_, f32> {
+    /// Runs a product of few rows by inner products, where its layout allows; otherwise says no.
+    pub(crate) fn by_dots(&self) -> bool {
+        let (m, n, k) = self.mnk;
+        let along_rows = (self.dst_view.col, self.lhs_view.col, self.rhs_view.row) == (1, 1, 1);
+        if m > dot::MOST_ROWS || m * n * k < LEAST_DOT_WORK || !along_rows || !dot::available() {
+            return false;
+        }
+        let dots = Dots {
+            mnk: self.mnk,
+            x: &self.lhs[self.lhs_view.offset..],
+            x_row: self.lhs_view.row,
+            w: &self.rhs[self.rhs_view.offset..],
+            w_row: self.rhs_view.col,
+            y: self.dst.wrapping_add(self.dst_view.offset),
+            y_row: self.dst_view.row,
+            accumulate: self.accumulate,
+            scale: self.scale as f32,
+        };
+        let dots = Columns(dots);
+        // Multiples of the tile's width; a few parts a thread even out their pace.
+        let parts = if self.threads > 1 && m * n * k > LEAST_PARALLEL_WORK { self.threads * 4 } else { 1 };
+        let width = n.div_ceil(parts * 3) * 3;
+        let run = |part: usize| dots.run(part * width, ((part + 1) * width).min(n));
+        if parts == 1 {
+            run(0);
+        } else {
+            (0..n.div_ceil(width)).into_par_iter().for_each(run);
+        }
+        true
+    }
+}
+
+/// Multiplications below which a general product is as good.
+const LEAST_DOT_WORK: usize = 64 * 1024;
+/// Multiplications below which a second thread costs more than it brings.
+const LEAST_PARALLEL_WORK: usize = 256 * 1024;
+
+/// Lets threads compute columns of one product, each its own.
+struct Columns<'a>(Dots<'a>);
+
+// SAFETY: the threads read x and w and write different columns of y.
+#[allow(unsafe_code, reason = "threads write disjoint columns")]
+unsafe impl Sync for Columns<'_> {}
+
+impl Columns<'_> {
+    fn run(&self, first: usize, last: usize) {
+        // SAFETY: `Product` checked the views, `by_dots` that the machine can, and parts do not overlap.
+        #[allow(unsafe_code, reason = "threads write disjoint columns")]
+        unsafe {
+            self.0.columns(first, last);
+        }
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn exp(x: f32) -> f32 {
 }
 
 /// erf(x) within 3e-7: an odd rational minimax fit on [−4, 4], constant outside.
+#[allow(clippy::approx_constant, clippy::excessive_precision, reason = "coefficients as they were fitted")]
 #[inline(always)]
 pub(crate) fn erf(x: f32) -> f32 {
     let x = if x < -4.0 { -4.0 } else { x };

@@ -95,7 +95,9 @@ impl Scalar for f32 {
         data
     }
     fn product(p: &Product<'_, Self>) {
-        product::<Self, Self>(p, 1, 0, 0, 0, p.accumulate);
+        if !p.by_dots() {
+            product::<Self, Self>(p, 1, 0, 0, 0, p.accumulate);
+        }
     }
 }
 

@@ -8,10 +8,12 @@ use crate::{model, size, table};
 use anyhow::{Result, bail};
 use exegete::speed::{BertSize, Peak, random_bert, sgemm_peak};
 use exegete::{Model, Options, Precision};
-use measure::{FIGURES, Figure};
+use indicatif::ProgressBar;
+use measure::{FIGURES, Figure, Measure};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What every figure is measured with.
 pub(crate) struct Setup {
@@ -59,20 +61,15 @@ struct Line {
 /// Runs the command.
 pub(crate) fn run(args: &cli::Bench) -> Result<()> {
     let wanted = |name: &str| args.only.as_deref().is_none_or(|only| name.contains(only));
-    let chosen: Vec<_> = FIGURES.iter().filter(|(name, _)| wanted(name)).collect();
+    let chosen: Vec<_> = FIGURES.into_iter().filter(|(name, _)| wanted(name)).collect();
     if chosen.is_empty() {
         bail!("no figure has such a name; they are {}", FIGURES.map(|(name, _)| name).join(", "));
     }
     let setup = setup(args)?;
-    let seconds_a_shape = if args.quick { 0.1 } else { 0.5 };
-    let before = sgemm_peak(setup.threads, seconds_a_shape);
-    let mut figures = Vec::new();
-    for (_, measure) in chosen {
-        figures.extend(measure(&setup)?);
+    let (peak, figures) = measure_all(&setup, &chosen, if args.quick { 0.1 } else { 0.5 })?;
+    if figures.is_empty() {
+        bail!("this figure is about opening a folder; give one with --model DIR");
     }
-    // The machine may have been busier before than after; a peak is the best that was ever seen.
-    let after = sgemm_peak(setup.threads, seconds_a_shape);
-    let peak = if after.gflops > before.gflops { after } else { before };
     let report = Report {
         model: setup.model.card().name.clone(),
         threads: setup.threads,
@@ -85,6 +82,27 @@ pub(crate) fn run(args: &cli::Bench) -> Result<()> {
         TableFormat::Json => table::print_json("exegete.bench/1", &report),
         TableFormat::Text => table::print(&text(&report)),
     }
+}
+
+/// The figures between two measurements of the peak: the machine may have been busier before than after, and a peak
+/// is the best that was ever seen.
+fn measure_all(
+    setup: &Setup,
+    chosen: &[(&'static str, Measure)],
+    seconds_a_shape: f64,
+) -> Result<(Peak, Vec<Figure>)> {
+    let progress = ProgressBar::new_spinner();
+    progress.enable_steady_tick(Duration::from_millis(200));
+    progress.set_message("matrix-product peak");
+    let before = sgemm_peak(setup.threads, seconds_a_shape);
+    let mut figures = Vec::new();
+    for (name, measure) in chosen {
+        progress.set_message(*name);
+        figures.extend(measure(setup)?);
+    }
+    let after = sgemm_peak(setup.threads, seconds_a_shape);
+    progress.finish_and_clear();
+    Ok((if after.gflops > before.gflops { after } else { before }, figures))
 }
 
 fn setup(args: &cli::Bench) -> Result<Setup> {

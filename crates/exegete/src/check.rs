@@ -46,7 +46,7 @@ pub(crate) fn run(folder: &Folder) -> Result<bool> {
 fn text(outcome: &Outcome) -> String {
     let row = |check: &Check| {
         let result = if check.passed { "pass" } else { "FAIL" };
-        let number = |value: f64| format!("{value:.1e}");
+        let number = |value: f64| if value == 0.0 { "0".to_owned() } else { format!("{value:.1e}") };
         let name = check.name.to_owned();
         vec![name, result.to_owned(), number(check.worst), number(check.limit), check.detail.clone()]
     };

@@ -149,7 +149,8 @@ pub(crate) fn bytes(c: &Config, sites: &[SiteInfo], row: &Row, plan: &Plan, size
     let earliest = plan.keep.iter().min().copied().unwrap_or(Site::Logits);
     let recorded = match earliest {
         Site::EmbedWord | Site::Embed => c.num_hidden_layers,
-        Site::Layer(n, _) => c.num_hidden_layers - n.min(c.num_hidden_layers),
+        Site::Layer(n, Place::Out) => c.num_hidden_layers.saturating_sub(n + 1),
+        Site::Layer(n, _) => c.num_hidden_layers.saturating_sub(n),
         Site::Pooled | Site::Logits => 0,
     };
     let looks = |site: &Site| matches!(site, Site::Layer(_, Place::Scores | Place::Probs));

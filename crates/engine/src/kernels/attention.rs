@@ -152,7 +152,6 @@ pub(crate) fn attention<T: Scalar>(
             context_of(&t, map, v, &out);
         });
     });
-    drop(kept);
     (out, probs.map(|buffer| Tensor::from_buffer(1, heads.total(), buffer)))
 }
 

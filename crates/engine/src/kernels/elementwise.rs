@@ -94,26 +94,32 @@ pub(crate) fn unary_pull<T: Scalar>(
             g * (one - y * y)
         }),
         Unary::Sigmoid => zip(ctx, cotangent, x, |g, x| {
-            let y = sigmoid(x);
-            g * y * (one - y)
+            let (y, rest) = sigmoids(x);
+            g * y * rest
         }),
         Unary::Softplus => zip(ctx, cotangent, x, |g, x| g * sigmoid(x)),
         Unary::Relu => zip(ctx, cotangent, x, |g, x| if x.above(T::default()) { g } else { T::default() }),
         Unary::Gelu => zip(ctx, cotangent, x, |g, x| g * gelu_slope(x)),
         Unary::GeluTanh => zip(ctx, cotangent, x, |g, x| g * gelu_tanh_slope(x)),
         Unary::Silu => zip(ctx, cotangent, x, |g, x| {
-            let y = sigmoid(x);
-            g * y * (one + x * (one - y))
+            let (y, rest) = sigmoids(x);
+            g * y * (one + x * rest)
         }),
     }
 }
 
 #[inline(always)]
 fn sigmoid<T: Scalar>(x: T) -> T {
+    sigmoids(x).0
+}
+
+/// sigmoid(x) and sigmoid(−x) = 1 − sigmoid(x), without the digits that the subtraction would lose.
+#[inline(always)]
+fn sigmoids<T: Scalar>(x: T) -> (T, T) {
     // The exponential of −|x| never overflows, so that neither value nor tangent becomes ∞/∞ far from zero.
     let (one, small) = (T::from_f64(1.0), minus_size(x).exp());
-    let top = if T::default().above(x) { small } else { one };
-    top / (one + small)
+    let large = one / (one + small);
+    if T::default().above(x) { (small * large, large) } else { (large, small * large) }
 }
 
 /// −|x|.
@@ -163,9 +169,9 @@ fn gelu_tanh<T: Scalar>(x: T) -> T {
 fn gelu_tanh_slope<T: Scalar>(x: T) -> T {
     let one = T::from_f64(1.0);
     let twice = T::from_f64(2.0 * SQRT_2_OVER_PI);
-    let y = sigmoid(twice * (x * x * x).mul_add(T::from_f64(CUBIC), x));
+    let (y, rest) = sigmoids(twice * (x * x * x).mul_add(T::from_f64(CUBIC), x));
     let inner = twice * (x * x).mul_add(T::from_f64(3.0 * CUBIC), one);
-    y * (one + x * (one - y) * inner)
+    y * (one + x * rest * inner)
 }
 
 /// keep·x + shift over the runs of a patch.

@@ -1,6 +1,7 @@
 //! The arithmetic of the operations: plain loops that vectorise, and matrix products.
 
 pub(crate) mod attention;
+pub(crate) mod dot;
 pub(crate) mod elementwise;
 pub(crate) mod linear;
 pub(crate) mod norm;

@@ -154,13 +154,27 @@ impl<T: Scalar> Case<T> {
         table: &dyn Table<T>,
         seed: &Tensor<T>,
     ) -> Result<Vec<Tensor<T>>, NoRule> {
-        let mut tape = Tape::new(Context::new(1), mode);
-        let inputs: Vec<_> = self.vars().into_iter().map(|v| tape.watch(v)).collect();
-        let wrt: Vec<_> = inputs.iter().map(|v| v.node.unwrap()).collect();
-        let out = tape.apply(self.op.clone(), inputs).node.unwrap();
-        let pulls = tape.backward(vec![(out, seed.clone())], &wrt, table)?;
+        let pulls = self.pull_watched(mode, table, seed, &|_| true)?;
         let zeros = |x: &Tensor<T>| x.map(|_| T::default());
         Ok(pulls.into_iter().zip(&self.inputs).map(|(pull, x)| pull.unwrap_or_else(|| zeros(x))).collect())
+    }
+
+    /// The pull of `seed` to the inputs for which `watched` holds, and none for the others.
+    pub(crate) fn pull_watched(
+        &self,
+        mode: Mode,
+        table: &dyn Table<T>,
+        seed: &Tensor<T>,
+        watched: &dyn Fn(usize) -> bool,
+    ) -> Result<Vec<Option<Tensor<T>>>, NoRule> {
+        let mut tape = Tape::new(Context::new(1), mode);
+        let watch = |(i, x): (usize, Var<T>)| if watched(i) { tape.watch(x) } else { x };
+        let inputs: Vec<_> = self.vars().into_iter().enumerate().map(watch).collect();
+        let nodes: Vec<_> = inputs.iter().map(|x| x.node).collect();
+        let out = tape.apply(self.op.clone(), inputs).node.unwrap();
+        let wrt: Vec<_> = nodes.iter().flatten().copied().collect();
+        let mut pulls = tape.backward(vec![(out, seed.clone())], &wrt, table)?.into_iter();
+        Ok(nodes.iter().map(|node| node.and_then(|_| pulls.next().flatten())).collect())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every operation's rule against central differences, and the proof that this check can fail.
 
-use crate::cases::{self, Case, Random, UNARY, relative};
+use crate::cases::{self, Case, Random, UNARY, bits, relative};
 use exegete_engine::*;
 
 const TOLERANCE: f64 = 1e-6;
@@ -23,6 +23,25 @@ fn rules_match_central_differences() {
         }
     }
     println!("worst: {worst:?}");
+}
+
+/// What a rule needs is kept for any set of watched inputs, and an input that is not watched gets nothing.
+#[test]
+fn any_subset_of_the_inputs_can_be_watched() {
+    for mode in [Mode::Gradient, Mode::Lowered] {
+        for case in cases::all::<f64>() {
+            let seed = case.value();
+            let all = case.pull(mode, &Gradient, &seed).unwrap();
+            for subset in 1..1 << case.inputs.len() {
+                let watched = |i: usize| subset >> i & 1 == 1;
+                let pulls = case.pull_watched(mode, &Gradient, &seed, &watched).unwrap();
+                for (i, (some, all)) in pulls.iter().zip(&all).enumerate() {
+                    let expected = watched(i).then(|| bits(all));
+                    assert_eq!(some.as_ref().map(bits), expected, "{}, input {i} of {subset:b}", case.name);
+                }
+            }
+        }
+    }
 }
 
 /// Each way to spoil the rule of one kind of operation.
@@ -250,7 +269,7 @@ impl Graph {
         let all = tape.backward(seed.clone(), &nodes, &Gradient).unwrap();
         for (node, together) in nodes.iter().zip(&all) {
             let alone = tape.backward(seed.clone(), &[*node], &Gradient).unwrap().remove(0);
-            assert_eq!(alone.as_ref().map(cases::bits), together.as_ref().map(cases::bits));
+            assert_eq!(alone.as_ref().map(bits), together.as_ref().map(bits));
         }
         all.into_iter().map(|g| g.unwrap_or_else(zeros)).collect()
     }

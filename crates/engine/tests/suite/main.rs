@@ -1,4 +1,5 @@
 //! The engine's tests in one program, because every part instantiates the same generic kernels.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests may unwrap, like the tests")]
 
 mod cases;
 mod fused;

@@ -32,7 +32,8 @@ pub(crate) struct Figure {
     pub(crate) note: Option<String>,
 }
 
-type Measure = fn(&Setup) -> Result<Option<Figure>>;
+/// Measures one figure, where it applies.
+pub(crate) type Measure = fn(&Setup) -> Result<Option<Figure>>;
 
 /// Every figure by name, in the order of printing; one that does not apply gives nothing.
 pub(crate) const FIGURES: [(&str, Measure); 7] = [
@@ -116,8 +117,9 @@ fn ablations(setup: &Setup) -> Result<Option<Figure>> {
     let neuron = |unit| Edit { site, at: vec![Pick::All, Pick::Only(vec![unit])], change: Change::Zero };
     let rows: Vec<Row> = (0..card.hidden).map(|unit| rows[0].clone().edit(neuron(unit))).collect();
     let figure = best(setup, setup.runs, |driver| Ok(driver.logits(open, &rows).map(drop)?))?;
-    // Whole forwards are long enough for two runs to agree.
-    let whole = best(setup, setup.runs.min(2), |driver| whole_forwards(open, driver.batch_tokens, &rows))?;
+    // Whole forwards take so long that few runs tell enough.
+    let whole =
+        best(setup, setup.runs.div_ceil(3), |driver| whole_forwards(open, driver.batch_tokens, &rows))?;
     let ratio = whole.seconds / figure.seconds;
     Ok(Some(Figure {
         name: "ablations",

@@ -60,7 +60,7 @@ const FAULTS: [(&str, Fault, &[&str]); 17] = [
         |dir| edit_config(dir, |c| c["model_type"] = json!("mamba")),
         &["mamba", "bert", "roberta", "electra"],
     ),
-    ("pickle", pickle, &["pytorch_model.bin", "safetensors"]),
+    ("pickle", pickle, &["pytorch_model.bin", "pickle", "convert it with"]),
     ("tokenizer with another vocabulary", |dir| edit_tokenizer(dir), &["tokenizer", "159"]),
 ];
 
@@ -93,6 +93,16 @@ fn unused_tensors_are_a_warning_that_lists_them() {
     let run = exegete(&["predict", "A warm film.", "--model", &dir]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stderr.starts_with("warning: ") && run.stderr.contains("adapter.weight"), "{}", run.stderr);
+}
+
+/// A weight so large that the attention scores leave the range where differences can tell a gradient.
+#[test]
+fn a_failed_check_exits_with_1() {
+    let folder = copy_of("bert-sequence");
+    edit_tensors(folder.path(), |tensors| poison(tensors, QUERY, 1e25));
+    let run = exegete(&["model", "check", &folder.path().to_string_lossy()]);
+    assert_eq!((run.code, run.stderr.as_str()), (1, ""), "{}", run.stdout);
+    assert!(run.stdout.contains("FAIL") && run.stdout.contains("checks failed"), "{}", run.stdout);
 }
 
 fn copy_of(model: &str) -> tempfile::TempDir {
