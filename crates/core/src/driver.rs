@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Driver {
     /// The most bytes of activations alive at once; weights are apart.
     pub memory_bytes: usize,
-    /// The most tokens in one micro-batch: batches that fit the cache are faster than large ones.
+    /// The most tokens in one micro-batch: enough to keep every thread busy, not so many that a corpus needs much memory.
     pub batch_tokens: usize,
     spent: Mutex<Spent>,
 }
@@ -58,7 +58,7 @@ impl Default for Driver {
 impl Driver {
     /// A driver with this budget for activations.
     pub fn new(memory_bytes: usize) -> Self {
-        Self { memory_bytes, batch_tokens: 1024, spent: Mutex::default() }
+        Self { memory_bytes, batch_tokens: 2048, spent: Mutex::default() }
     }
 
     /// What was spent since the driver was made.

@@ -9,7 +9,7 @@ pub struct Context<T> {
     threads: usize,
     pool: Option<rayon::ThreadPool>,
     memory: Arc<Memory<T>>,
-    flops: AtomicU64,
+    flops: Arc<AtomicU64>,
 }
 
 /// Running totals of a context.
@@ -34,7 +34,7 @@ impl<T: Scalar> Context<T> {
         let build = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok();
         let pool = if threads > 1 { build() } else { None };
         let threads = if pool.is_some() { threads } else { 1 };
-        Arc::new(Self { threads, pool, memory: Arc::default(), flops: AtomicU64::new(0) })
+        Arc::new(Self { threads, pool, memory: Arc::default(), flops: Arc::default() })
     }
 
     /// Number of threads.
@@ -47,6 +47,19 @@ impl<T: Scalar> Context<T> {
         match &self.pool {
             Some(pool) => pool.install(work),
             None => work(),
+        }
+    }
+
+    /// The same memory and counts with one thread, for work that is itself one of several parallel pieces.
+    pub fn serial(&self) -> Arc<Self> {
+        Arc::new(Self { threads: 1, pool: None, memory: self.memory.clone(), flops: self.flops.clone() })
+    }
+
+    /// Runs pieces of work on the threads, each piece on one, and collects the results in order.
+    pub fn map<I: Sync, R: Send>(&self, pieces: &[I], work: impl Fn(&I) -> R + Sync + Send) -> Vec<R> {
+        match &self.pool {
+            Some(pool) => pool.install(|| pieces.par_iter().with_max_len(1).map(work).collect()),
+            None => pieces.iter().map(work).collect(),
         }
     }
 

@@ -137,7 +137,7 @@ impl Product<'_, f32> {
     pub(crate) fn by_dots(&self) -> bool {
         let (m, n, k) = self.mnk;
         let along_rows = (self.dst_view.col, self.lhs_view.col, self.rhs_view.row) == (1, 1, 1);
-        if m > dot::MOST_ROWS || m * n * k < LEAST_DOT_WORK || !along_rows || !dot::available() {
+        if m > dot::MOST_ROWS || k < dot::LEAST_INNER || !along_rows || !dot::available() {
             return false;
         }
         let dots = Dots {
@@ -154,7 +154,7 @@ impl Product<'_, f32> {
         let dots = Columns(dots);
         // Multiples of the tile's width; a few parts a thread even out their pace.
         let parts = if self.threads > 1 && m * n * k > LEAST_PARALLEL_WORK { self.threads * 4 } else { 1 };
-        let width = n.div_ceil(parts * 3) * 3;
+        let width = n.div_ceil(parts * dot::TILE_COLUMNS) * dot::TILE_COLUMNS;
         let run = |part: usize| dots.run(part * width, ((part + 1) * width).min(n));
         if parts == 1 {
             run(0);
@@ -165,8 +165,6 @@ impl Product<'_, f32> {
     }
 }
 
-/// Multiplications below which a general product is as good.
-const LEAST_DOT_WORK: usize = 64 * 1024;
 /// Multiplications below which a second thread costs more than it brings.
 const LEAST_PARALLEL_WORK: usize = 256 * 1024;
 

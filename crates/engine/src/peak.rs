@@ -32,17 +32,40 @@ pub fn sgemm_peak(threads: usize, seconds: f64) -> Peak {
     Peak { gflops: shapes.iter().fold(0.0, |best, shape| shape.3.max(best)), shapes }
 }
 
-fn rate(ctx: &Context<f32>, (m, n, k): (usize, usize, usize), seconds: f64) -> f64 {
+/// The mean rate of one shape over about `seconds`: what the machine gives at this moment, busy neighbours included.
+pub fn sustained(threads: usize, (m, n, k): (usize, usize, usize), seconds: f64) -> f64 {
+    let ctx = Context::<f32>::new(threads);
+    ctx.install(|| {
+        let laps = laps(&ctx, (m, n, k), seconds);
+        let total: Duration = laps.iter().sum();
+        laps.len() as f64 * flops((m, n, k)) / total.as_secs_f64() / 1e9
+    })
+}
+
+fn rate(ctx: &Context<f32>, shape: (usize, usize, usize), seconds: f64) -> f64 {
+    let best = laps(ctx, shape, seconds).into_iter().min().unwrap_or(Duration::MAX);
+    flops(shape) / best.as_secs_f64() / 1e9
+}
+
+fn flops((m, n, k): (usize, usize, usize)) -> f64 {
+    2.0 * (m * n * k) as f64
+}
+
+fn laps(ctx: &Context<f32>, (m, n, k): (usize, usize, usize), seconds: f64) -> Vec<Duration> {
     let (lhs, rhs) = (vec![0.5; m * k], vec![0.5; n * k]);
     let mut out = Tensor::zeros(ctx, m, n);
-    let (begin, mut best) = (Instant::now(), Duration::MAX);
-    while begin.elapsed().as_secs_f64() < seconds || best == Duration::MAX {
+    let mut lap = || {
         let start = Instant::now();
         if let Some(out) = out.data_mut() {
             let sides = ((&lhs[..], View::rows(k)), (&rhs[..], View::rows(k).t()));
             ctx.product(Product::new((m, n, k), (out, View::rows(n)), sides.0, sides.1));
         }
-        best = best.min(start.elapsed());
+        start.elapsed()
+    };
+    lap();
+    let (begin, mut laps) = (Instant::now(), vec![lap()]);
+    while begin.elapsed().as_secs_f64() < seconds {
+        laps.push(lap());
     }
-    2.0 * (m * n * k) as f64 / best.as_secs_f64() / 1e9
+    laps
 }

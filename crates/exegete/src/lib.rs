@@ -55,6 +55,6 @@ pub mod conformance {
 
 /// What this machine can do, and models to measure it with.
 pub mod speed {
-    pub use exegete_engine::peak::{Peak, sgemm_peak};
+    pub use exegete_engine::peak::{Peak, sgemm_peak, sustained};
     pub use exegete_models::{BertSize, random_bert};
 }

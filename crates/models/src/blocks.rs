@@ -77,7 +77,8 @@ impl<T: Scalar> Embeddings<T> {
         };
         Ok(Self {
             word: w.get(&format!("{path}.word_embeddings.weight"), &[c.vocab_size, width])?,
-            position: w.get(&format!("{path}.position_embeddings.weight"), &[c.max_position_embeddings, width])?,
+            position: w
+                .get(&format!("{path}.position_embeddings.weight"), &[c.max_position_embeddings, width])?,
             kind,
             norm: LayerNorm::load(w, &format!("{path}.LayerNorm"), width, c.layer_norm_eps)?,
             first_position: c.first_position(),

@@ -94,10 +94,9 @@ impl<T: Scalar> Head<T> {
             Task::QuestionAnswering => Self::Token(Linear::load(w, "qa_outputs", hidden, 2)?),
             Task::MaskedLanguageModel => Self::load_mask(w, &names.mask, word, c)?,
             Task::Encoder => Self::Bare(match &names.pooler {
-                Some(path) if w.contains(&format!("{path}.weight")) => Some(Dense {
-                    linear: Linear::load(w, path, hidden, hidden)?,
-                    activation: Unary::Tanh,
-                }),
+                Some(path) if w.contains(&format!("{path}.weight")) => {
+                    Some(Dense { linear: Linear::load(w, path, hidden, hidden)?, activation: Unary::Tanh })
+                }
                 _ => None,
             }),
         })

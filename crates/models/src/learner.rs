@@ -34,13 +34,20 @@ impl<T: Real> Learner for Opened<T> {
     ) -> Result<()> {
         // Sequences are packed, so a row alone costs what it costs in a batch.
         for (i, (row, label)) in rows.iter().zip(labels).enumerate() {
-            let (_, gradient) = self.gradient(std::slice::from_ref(row), std::slice::from_ref(label), select)?;
+            let (_, gradient) =
+                self.gradient(std::slice::from_ref(row), std::slice::from_ref(label), select)?;
             sink(i, gradient)?;
         }
         Ok(())
     }
 
-    fn directional(&self, rows: &[Row], labels: &[Label], select: &[String], v: &[Array]) -> Result<Vec<f64>> {
+    fn directional(
+        &self,
+        rows: &[Row],
+        labels: &[Label],
+        select: &[String],
+        v: &[Array],
+    ) -> Result<Vec<f64>> {
         let network = self.dual_network(self.directions(select, v)?)?;
         let (losses, _) = self.lost(self.dual_context(), &network, (rows, labels, &[]))?;
         Ok(losses.value.data().iter().map(|x| x.tangent()).collect())
@@ -54,6 +61,9 @@ impl<T: Real> Learner for Opened<T> {
 }
 
 type Request<'a> = (&'a [Row], &'a [Label], &'a [String]);
+
+/// The loss of every row, and the gradient of each selected parameter that was used.
+type Pulled<S> = (Var<S>, Vec<Option<Tensor<S>>>);
 
 impl<T: Real> Opened<T> {
     /// The loss of every row, on the tape.
@@ -79,7 +89,7 @@ impl<T: Real> Opened<T> {
         ctx: &Arc<Context<S>>,
         network: &dyn Network<S>,
         request: Request<'_>,
-    ) -> Result<(Var<S>, Vec<Option<Tensor<S>>>)> {
+    ) -> Result<Pulled<S>> {
         let (losses, finished) = self.lost(ctx, network, request)?;
         let Some(node) = losses.node else { return Ok((losses, vec![None; request.2.len()])) };
         let ones = Tensor::new(losses.value.rows(), 1, vec![S::from_f64(1.0); losses.value.rows()]);
@@ -87,7 +97,8 @@ impl<T: Real> Opened<T> {
         let tape = &finished.tape;
         let found = ctx.install(|| tape.backward(vec![(node, ones)], &nodes, &Gradient));
         let mut found = found.map_err(|e| Error::Unsupported(e.to_string()))?.into_iter();
-        let gradients = finished.learned.iter().map(|node| node.and_then(|_| found.next().flatten())).collect();
+        let gradients =
+            finished.learned.iter().map(|node| node.and_then(|_| found.next().flatten())).collect();
         Ok((losses, gradients))
     }
 

@@ -6,11 +6,12 @@ use crate::run::{Finished, Run};
 use crate::tokenizer::Tokenizer;
 use crate::weights::{Param, Replaced, Weights, WithTangents, check_shapes, matrix};
 use exegete_core::{
-    Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, Pass, Plan, Prediction, Record,
-    Result, Row, Scores, Site, SiteInfo,
+    Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, Pass, Plan, Prediction,
+    Record, Result, Row, Scores, Site, SiteInfo,
 };
 use exegete_engine::{Context, Dual, Real, Scalar, Tensor};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// A model whose inside is open. Views with other parameters share everything that did not change.
@@ -36,7 +37,7 @@ impl<T: Real> Opened<T> {
         Self { parts, dual: OnceLock::new() }
     }
 
-    /// Runs rows on any network of this model's shape, and checks that the output is finite.
+    /// Runs rows together on any network of this model's shape, and checks that the output is finite.
     pub(crate) fn run<S: Scalar>(
         &self,
         ctx: &Arc<Context<S>>,
@@ -44,7 +45,7 @@ impl<T: Real> Opened<T> {
         (rows, plan, learn): (&[Row], &Plan, &[String]),
         shifts: Option<(Site, Vec<Vec<S>>)>,
     ) -> Result<Finished<S>> {
-        self.check_rows(rows)?;
+        self.check_rows(rows, plan)?;
         let mut run = Run::new(ctx.clone(), &self.parts.sites, rows, plan, learn, shifts)?;
         let finished = ctx.install(move || -> Result<Finished<S>> {
             network.forward(&mut run)?;
@@ -56,9 +57,23 @@ impl<T: Real> Opened<T> {
         }
     }
 
+    /// Runs rows as pieces that need not wait for each other, each on one thread, where there are enough of them.
+    fn run_pieces(&self, rows: &[Row], plan: &Plan) -> Result<Vec<Finished<T>>> {
+        let Parts { ctx, network, .. } = &self.parts;
+        let pieces = pieces(rows, ctx.threads());
+        if pieces.len() == 1 {
+            return Ok(vec![self.run(ctx, network, (rows, plan, &[]), None)?]);
+        }
+        self.check_rows(rows, plan)?;
+        let serial = ctx.serial();
+        let run = |piece: &Range<usize>| self.run(&serial, network, (&rows[piece.clone()], plan, &[]), None);
+        ctx.map(&pieces, run).into_iter().collect()
+    }
+
     /// Rows can be made by hand, so that nothing about their tokens is certain.
-    fn check_rows(&self, rows: &[Row]) -> Result<()> {
+    fn check_rows(&self, rows: &[Row], plan: &Plan) -> Result<()> {
         let c = &self.parts.config;
+        let start = plan.start.and_then(|start| self.parts.sites.iter().find(|info| info.site == start));
         for (i, row) in rows.iter().enumerate() {
             let wrong = |what: String| Err(Error::Request(format!("row {i}: {what}")));
             let tokens = &row.encoded.tokens;
@@ -74,6 +89,16 @@ impl<T: Real> Opened<T> {
             let kinds = c.type_vocab_size.max(1);
             if let Some(token) = tokens.iter().find(|token| token.kind as usize >= kinds) {
                 return wrong(format!("token type {} in a model of {kinds} types", token.kind));
+            }
+            if let Some(info) = start {
+                let (expected, given) =
+                    (info.shape(tokens.len()), row.start.as_ref().map(|array| &array.shape));
+                if given != Some(&expected) {
+                    let site = info.site;
+                    return wrong(format!(
+                        "must bring a value of shape {expected:?} at {site}, it brings {given:?}"
+                    ));
+                }
             }
         }
         Ok(())
@@ -91,7 +116,8 @@ impl<T: Real> Opened<T> {
             }
         }
         let given = rows.iter().any(|row| row.edits.iter().any(|edit| !edit.is_finite()));
-        let start = rows.iter().any(|row| row.start.iter().any(|array| array.data.iter().any(|x| !x.is_finite())));
+        let start =
+            rows.iter().any(|row| row.start.iter().any(|array| array.data.iter().any(|x| !x.is_finite())));
         if given || start {
             return Error::Request(format!("{name}: an edit or a start value is not finite"));
         }
@@ -108,6 +134,30 @@ impl<T: Real> Opened<T> {
         let source = WithTangents { base: &self.parts.params, tangents };
         families::build(&mut Weights::new(&source), &self.parts.config, self.parts.card.task)
     }
+}
+
+/// Tokens a piece should have: enough to make a matrix product efficient on one thread, few enough for its cache.
+const PIECE_TOKENS: usize = 256;
+
+/// Cuts rows, in order, into pieces of about equal work, at least two for each thread; else all rows are one piece,
+/// whose operations use every thread.
+fn pieces(rows: &[Row], threads: usize) -> Vec<Range<usize>> {
+    let total: usize = rows.iter().map(|row| row.encoded.len()).sum();
+    let least = 2 * threads;
+    if threads == 1 || total < least * PIECE_TOKENS / 2 || rows.len() < least {
+        return std::iter::once(0..rows.len()).collect();
+    }
+    let count = total.div_ceil(PIECE_TOKENS).next_multiple_of(threads).max(least);
+    let (mut pieces, mut first, mut tokens) = (Vec::new(), 0, 0);
+    for (i, row) in rows.iter().enumerate() {
+        tokens += row.encoded.len();
+        // The piece ends where the running total passes its share.
+        if tokens * count >= total * (pieces.len() + 1) || i + 1 == rows.len() {
+            pieces.push(first..i + 1);
+            first = i + 1;
+        }
+    }
+    pieces
 }
 
 impl<T: Real> Model for Opened<T> {
@@ -147,8 +197,8 @@ impl<T: Real> Open for Opened<T> {
     fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>> {
         let before = self.parts.ctx.counts();
         self.parts.ctx.reset_peak();
-        let finished = self.run(&self.parts.ctx, &self.parts.network, (rows, plan, &[]), None)?;
-        Ok(Box::new(crate::pass::Done::new(finished, plan.record, rows.len(), before)))
+        let pieces = self.run_pieces(rows, plan)?;
+        Ok(Box::new(crate::pass::Done::new(self.parts.ctx.clone(), pieces, plan.record, before)))
     }
 
     fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {
@@ -172,7 +222,10 @@ impl<T: Real> Open for Opened<T> {
     }
 
     fn with_params(&self, overrides: Vec<(String, Array)>) -> Result<Arc<dyn Model>> {
-        check_shapes(&self.parts.params, overrides.iter().map(|(name, value)| (name.as_str(), &value.shape[..])))?;
+        check_shapes(
+            &self.parts.params,
+            overrides.iter().map(|(name, value)| (name.as_str(), &value.shape[..])),
+        )?;
         let mut card = self.parts.card.clone();
         card.fingerprint = crate::checkpoint::extend_fingerprint(&card.fingerprint, &overrides);
         let tensor = |value: Array| {

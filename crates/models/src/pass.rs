@@ -3,41 +3,83 @@ use crate::run::{Finished, Part};
 use exegete_core::{
     Array, Error, Logits, Pass, Place, Plan, Record, Result, Row, Rules, Seed, Site, SiteInfo, Work,
 };
-use exegete_engine::{Counts, Gradient, NodeId, Scalar, Tensor};
+use exegete_engine::{Context, Counts, Gradient, NodeId, Scalar, Table, Tensor};
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
-/// A finished forward run that can be read and run backward.
+/// A finished forward run that can be read and run backward: pieces of its rows, in order.
 pub(crate) struct Done<T> {
-    finished: Finished<T>,
+    ctx: Arc<Context<T>>,
+    pieces: Vec<Piece<T>>,
     logits: Vec<Logits>,
     record: Record,
-    rows: usize,
     before: Counts,
 }
 
+struct Piece<T> {
+    /// Its rows in the whole.
+    rows: Range<usize>,
+    finished: Finished<T>,
+}
+
 impl<T: Scalar> Done<T> {
-    pub(crate) fn new(finished: Finished<T>, record: Record, rows: usize, before: Counts) -> Self {
-        let logits = finished.logits();
-        Self { finished, logits, record, rows, before }
+    pub(crate) fn new(
+        ctx: Arc<Context<T>>,
+        finished: Vec<Finished<T>>,
+        record: Record,
+        before: Counts,
+    ) -> Self {
+        let (mut pieces, mut logits) = (Vec::new(), Vec::new());
+        for finished in finished {
+            let first = logits.len();
+            logits.extend(finished.logits());
+            pieces.push(Piece { rows: first..logits.len(), finished });
+        }
+        Self { ctx, pieces, logits, record, before }
     }
 
-    fn node(&self, site: Site) -> Result<NodeId> {
+    fn piece(&self, row: usize) -> Result<&Piece<T>> {
+        let outside = || Error::Request(format!("row {row} of a pass over {}", self.logits.len()));
+        self.pieces.iter().find(|piece| piece.rows.contains(&row)).ok_or_else(outside)
+    }
+
+    fn check(&self, seeds: &[Seed], wrt: &[Site]) -> Result<()> {
         if self.record == Record::Nothing {
             return Err(Error::Request("this pass recorded nothing to go backward through".into()));
         }
-        let kept = self.finished.kept.get(&site);
-        let node = kept.and_then(|kept| kept.var.node);
+        for seed in seeds {
+            let piece = self.piece(seed.row)?;
+            piece.node(seed.site)?;
+            let part = piece.part(seed);
+            if part.shape != seed.cotangent.shape {
+                return Err(Error::Request(format!(
+                    "a seed of shape {:?} at {}, whose value has shape {:?}",
+                    seed.cotangent.shape, seed.site, part.shape
+                )));
+            }
+        }
+        self.pieces.iter().try_for_each(|piece| wrt.iter().try_for_each(|&site| piece.node(site).map(drop)))
+    }
+}
+
+impl<T: Scalar> Piece<T> {
+    fn node(&self, site: Site) -> Result<NodeId> {
+        let node = self.finished.kept.get(&site).and_then(|kept| kept.var.node);
         node.ok_or_else(|| Error::Request(format!("{site} was not kept, or does not depend on a kept site")))
+    }
+
+    fn part(&self, seed: &Seed) -> &Part {
+        &self.finished.kept[&seed.site].parts[seed.row - self.rows.start]
     }
 
     /// The seeds of each site as one packed cotangent.
     fn packed(&self, seeds: &[Seed]) -> Result<Vec<(NodeId, Tensor<T>)>> {
         let mut packed: BTreeMap<Site, Vec<T>> = BTreeMap::new();
-        for seed in seeds {
-            let part = self.part(seed)?;
+        for seed in seeds.iter().filter(|seed| self.rows.contains(&seed.row)) {
             let total = self.finished.kept[&seed.site].var.value.data().len();
             let data = packed.entry(seed.site).or_insert_with(|| vec![T::default(); total]);
-            let slots = data[part.start..].iter_mut().zip(&seed.cotangent.data);
+            let slots = data[self.part(seed).start..].iter_mut().zip(&seed.cotangent.data);
             slots.for_each(|(slot, &g)| *slot += T::from_f64(g.into()));
         }
         let tensor = |(site, data)| {
@@ -47,17 +89,20 @@ impl<T: Scalar> Done<T> {
         packed.into_iter().map(tensor).collect()
     }
 
-    fn part(&self, seed: &Seed) -> Result<&Part> {
-        self.node(seed.site)?;
-        let part = self.finished.kept[&seed.site].parts.get(seed.row);
-        let part = part.ok_or_else(|| Error::Request(format!("a seed for row {} of {}", seed.row, self.rows)))?;
-        if part.shape != seed.cotangent.shape {
-            return Err(Error::Request(format!(
-                "a seed of shape {:?} at {}, whose value has shape {:?}",
-                seed.cotangent.shape, seed.site, part.shape
-            )));
-        }
-        Ok(part)
+    /// The cotangents of this piece's rows, indexed `[site][row]`.
+    fn backward(&self, seeds: &[Seed], wrt: &[Site], table: &dyn Table<T>) -> Result<Vec<Vec<Array>>> {
+        let seeds = self.packed(seeds)?;
+        let nodes = wrt.iter().map(|&site| self.node(site)).collect::<Result<Vec<_>>>()?;
+        let found = self.finished.tape.backward(seeds, &nodes, table);
+        let found = found.map_err(|e| Error::Unsupported(e.to_string()))?;
+        let arrays = |(site, found): (&Site, Option<Tensor<T>>)| {
+            let one = |part: &Part| match &found {
+                Some(tensor) => array(tensor, part, |x| x.value()),
+                None => Array::zeros(part.shape.clone()),
+            };
+            self.finished.kept[site].parts.iter().map(one).collect()
+        };
+        Ok(wrt.iter().zip(found).map(arrays).collect())
     }
 }
 
@@ -67,36 +112,33 @@ impl<T: Scalar> Pass for Done<T> {
     }
 
     fn value(&self, site: Site, row: usize) -> Result<Array> {
-        let kept = self.finished.kept.get(&site);
-        let part = kept.and_then(|kept| kept.parts.get(row).map(|part| (kept, part)));
-        let (kept, part) = part.ok_or_else(|| Error::Request(format!("{site} of row {row} was not kept")))?;
-        Ok(array(&kept.var.value, part, |x| x.value()))
+        let piece = self.piece(row)?;
+        let kept = piece.finished.kept.get(&site);
+        let kept = kept.ok_or_else(|| Error::Request(format!("{site} was not kept")))?;
+        Ok(array(&kept.var.value, &kept.parts[row - piece.rows.start], |x| x.value()))
     }
 
     fn backward(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<Vec<Array>>> {
         let table = match rules {
             Rules::Gradient => Gradient,
         };
-        let seeds = self.packed(seeds)?;
-        let nodes = wrt.iter().map(|&site| self.node(site)).collect::<Result<Vec<_>>>()?;
-        let tape = &self.finished.tape;
-        let found = tape.context().install(|| tape.backward(seeds, &nodes, &table));
-        let found = found.map_err(|e| Error::Unsupported(e.to_string()))?;
-        let arrays = |(site, found): (&Site, Option<Tensor<T>>)| {
-            let parts = &self.finished.kept[site].parts;
-            let one = |part: &Part| match &found {
-                Some(tensor) => array(tensor, part, |x| x.value()),
-                None => Array::zeros(part.shape.clone()),
-            };
-            parts.iter().map(one).collect()
+        self.check(seeds, wrt)?;
+        // A single piece uses every thread inside its operations; several take one each.
+        let found = match &self.pieces[..] {
+            [piece] => vec![self.ctx.install(|| piece.backward(seeds, wrt, &table))],
+            pieces => self.ctx.map(pieces, |piece| piece.backward(seeds, wrt, &table)),
         };
-        Ok(wrt.iter().zip(found).map(arrays).collect())
+        let mut all = vec![Vec::with_capacity(self.logits.len()); wrt.len()];
+        for piece in found {
+            all.iter_mut().zip(piece?).for_each(|(all, rows)| all.extend(rows));
+        }
+        Ok(all)
     }
 
     fn work(&self) -> Work {
-        let now = self.finished.tape.context().counts();
+        let now = self.ctx.counts();
         Work {
-            ops: self.finished.tape.ops(),
+            ops: self.pieces.iter().map(|piece| piece.finished.tape.ops()).sum(),
             flops: now.flops - self.before.flops,
             peak_bytes: now.peak_bytes.saturating_sub(self.before.live_bytes),
         }
@@ -158,7 +200,9 @@ pub(crate) fn bytes(c: &Config, sites: &[SiteInfo], row: &Row, plan: &Plan, size
     // What is alive at the widest point of a layer, and what each recorded layer leaves behind, per token.
     let (working, left) = match plan.record {
         Record::Nothing => (7 * hidden + inner + if plain { 2 * maps } else { tokens }, 0),
-        Record::Gradient => (10 * hidden + 3 * inner + 2 * maps, 6 * hidden + inner + if plain { 2 * maps } else { maps }),
+        Record::Gradient => {
+            (10 * hidden + 3 * inner + 2 * maps, 6 * hidden + inner + if plain { 2 * maps } else { maps })
+        }
         Record::Lowered => (10 * hidden + 3 * inner + 3 * maps, 22 * hidden + 2 * inner + 2 * maps),
     };
     let kept: usize = plan.keep.iter().map(elements).sum();

@@ -78,7 +78,8 @@ impl<T: Scalar> Source<T> for Random {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let centre = if name.ends_with("LayerNorm.weight") { 1.0 } else { 0.0 };
         let (rows, cols) = matrix(shape);
-        let mut number = || T::from_f64(centre + 0.07 * (f64::from(rng.next_u32()) / f64::from(u32::MAX) - 0.5));
+        let mut number =
+            || T::from_f64(centre + 0.07 * (f64::from(rng.next_u32()) / f64::from(u32::MAX) - 0.5));
         Ok(Some(Tensor::new(rows, cols, (0..rows * cols).map(|_| number()).collect())))
     }
 

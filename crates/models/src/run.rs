@@ -78,12 +78,16 @@ impl<'a, T: Scalar> Run<'a, T> {
     fn check(&self) -> Result<()> {
         for &site in self.touched.iter().chain(&self.plan.start) {
             if !self.sites.contains_key(&site) {
-                return Err(Error::Request(format!("the model has no site {site}; `model sites` lists them")));
+                return Err(Error::Request(format!(
+                    "the model has no site {site}; `model sites` lists them"
+                )));
             }
         }
         let Some(start) = self.plan.start else { return Ok(()) };
         if !start.is_cut() {
-            return Err(Error::Request(format!("a run cannot start at {start}, only at a cut such as layer.0.out")));
+            return Err(Error::Request(format!(
+                "a run cannot start at {start}, only at a cut such as layer.0.out"
+            )));
         }
         match self.touched.first() {
             Some(&site) if site < start => {
@@ -135,30 +139,19 @@ impl<'a, T: Scalar> Run<'a, T> {
     pub fn cut(&mut self, site: Site, compute: impl FnOnce(&mut Self) -> Result<Var<T>>) -> Result<Var<T>> {
         let value = match self.plan.start {
             Some(start) if site < start => return Ok(Tensor::new(0, 0, Vec::new()).into()),
-            Some(start) if site == start => self.start_value(site)?,
+            Some(start) if site == start => self.start_value(),
             _ => compute(self)?,
         };
         self.site(site, value)
     }
 
-    fn start_value(&self, site: Site) -> Result<Var<T>> {
-        let mut data = Vec::new();
-        for (i, row) in self.rows.iter().enumerate() {
-            let expected = self.sites[&site].shape(row.encoded.len());
-            match &row.start {
-                Some(start) if start.shape == expected => {
-                    data.extend(start.data.iter().map(|&x| T::from_f64(x.into())));
-                }
-                other => {
-                    let given = other.as_ref().map(|array| &array.shape);
-                    return Err(Error::Request(format!(
-                        "row {i} must bring a value of shape {expected:?} at {site}, it brings {given:?}"
-                    )));
-                }
-            }
-        }
+    /// The rows' own values at the start; their shapes were checked before.
+    fn start_value(&self) -> Var<T> {
+        let given = self.rows.iter().filter_map(|row| row.start.as_ref());
+        let data: Vec<T> =
+            given.flat_map(|start| start.data.iter().map(|&x| T::from_f64(x.into()))).collect();
         let rows = self.segments.total();
-        Ok(Tensor::new(rows, data.len() / rows.max(1), data).into())
+        Tensor::new(rows, data.len() / rows.max(1), data).into()
     }
 
     /// A named place: applies the rows' edits to the value and keeps it where the plan says.
@@ -185,8 +178,16 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     /// Multi-head attention with its sites; fused where nobody looks at scores or probabilities.
-    pub fn attention(&mut self, layer: usize, heads: &Heads, q: Var<T>, k: Var<T>, v: Var<T>) -> Result<Var<T>> {
-        let plain = [Place::Scores, Place::Probs].iter().any(|&place| self.touches(Site::Layer(layer, place)));
+    pub fn attention(
+        &mut self,
+        layer: usize,
+        heads: &Heads,
+        q: Var<T>,
+        k: Var<T>,
+        v: Var<T>,
+    ) -> Result<Var<T>> {
+        let plain =
+            [Place::Scores, Place::Probs].iter().any(|&place| self.touches(Site::Layer(layer, place)));
         let context = if plain {
             let scores = self.tape.apply(Op::Scores(heads.clone()), [q, k]); // ragged [N, T, T]
             let scores = self.at(layer, Place::Scores, scores)?;

@@ -1,6 +1,7 @@
 use crate::tokenizer::Tokenizer;
 use exegete_core::{
-    Answer, Card, ClassScore, Encoded, Fill, Logits, Result, Scores, Span, Tag, Task, TokenScore, Units, best_span,
+    Answer, Card, ClassScore, Encoded, Fill, Logits, Result, Scores, Span, Tag, Task, TokenScore, Units,
+    best_span,
 };
 
 /// Candidates listed for each masked position.

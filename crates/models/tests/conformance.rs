@@ -1,9 +1,10 @@
 //! The conformance suite over every golden model, and what the suite does not reach: views, threads, memory, bad rows.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use exegete_core::conformance::{Subject, check};
 use exegete_core::{
-    Array, Card, Change, Driver, Edit, Encoded, Error, Example, Model, Pick, Place, Plan, Record, Row, Rules, Seed,
-    Site, Target, Task,
+    Array, Card, Change, Driver, Edit, Encoded, Error, Example, Model, Pick, Place, Plan, Record, Row, Rules,
+    Seed, Site, Target, Task,
 };
 use exegete_models::{BertSize, Options, Precision, load, random_bert};
 use exegete_testkit::golden::{Golden, folders, root};
@@ -65,7 +66,9 @@ fn gradients(model: &dyn Model, rows: &[Row]) -> Vec<Array> {
 fn threads_do_not_matter() {
     let size = BertSize { layers: 3, hidden: 96, heads: 4, inner: 200, vocabulary: 300 };
     let bert = |threads| random_bert(&size, &Options { precision: Precision::F32, threads }).unwrap();
-    let ids = |seed: usize, length: usize| (0..length).map(|i| ((i * 37 + seed * 101) % 300) as u32).collect::<Vec<_>>();
+    let ids = |seed: usize, length: usize| {
+        (0..length).map(|i| ((i * 37 + seed * 101) % 300) as u32).collect::<Vec<_>>()
+    };
     let rows: Vec<Row> = (0..40).map(|i| Row::new(Encoded::from_ids(&ids(i, 3 + (i * 13) % 60)))).collect();
     let (one, two) = (bert(1), bert(2));
     let (a, b) = (gradients(&*one, &rows), gradients(&*two, &rows));
@@ -106,8 +109,9 @@ fn the_estimate_of_memory_holds() {
             let pass = open.forward(&rows, &plan).unwrap();
             if plan.record != Record::Nothing {
                 let cotangent = Array::new([2], vec![1.0, 0.0]).unwrap();
-                let seeds: Vec<Seed> =
-                    (0..count).map(|row| Seed { row, site: Site::Logits, cotangent: cotangent.clone() }).collect();
+                let seeds: Vec<Seed> = (0..count)
+                    .map(|row| Seed { row, site: Site::Logits, cotangent: cotangent.clone() })
+                    .collect();
                 pass.backward(&seeds, &plan.keep[..1], Rules::Gradient).unwrap();
             }
             let peak = pass.work().peak_bytes;
@@ -115,7 +119,11 @@ fn the_estimate_of_memory_holds() {
             println!("{count} × {length} {:?} {:?}: {peak} of {estimate}", plan.record, plan.keep.first());
             // Late sites leave little behind, and the last layer works on one token a row.
             let late = plan.keep.first() > Some(&Site::Embed);
-            assert!(late || length < 40 || peak * 3 > estimate, "{count} × {length} {:?}: only {peak} of {estimate}", plan.record);
+            assert!(
+                late || length < 40 || peak * 3 > estimate,
+                "{count} × {length} {:?}: only {peak} of {estimate}",
+                plan.record
+            );
         }
     }
 }
@@ -158,7 +166,12 @@ fn late_edits_are_resumed() {
         assert!(a.data.iter().zip(&b.data).all(|(a, b)| (a - b).abs() < 1e-5));
     }
     // Three of six layers are left, and the last of them works on one token a row.
-    assert!(driver.spent().flops * 2 < whole.work().flops, "{} of {}", driver.spent().flops, whole.work().flops);
+    assert!(
+        driver.spent().flops * 2 < whole.work().flops,
+        "{} of {}",
+        driver.spent().flops,
+        whole.work().flops
+    );
 }
 
 #[test]
@@ -186,6 +199,7 @@ fn bad_rows_are_errors() {
     for (found, expected) in cases {
         assert!(found.contains(expected) && !found.contains('\n'), "{found:?} does not say {expected:?}");
     }
+    assert!(open.forward(&[], &plain).unwrap().logits().is_empty(), "no rows, no outputs");
     let pass = open.forward(&[good], &Plan::keep([Site::Embed])).unwrap();
     assert!(pass.backward(&[], &[Site::Embed], Rules::Gradient).is_err(), "nothing was recorded");
 }

@@ -1,4 +1,5 @@
 //! Every golden folder against what PyTorch and transformers computed for it.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use exegete_core::{Array, Label, Model, Pass, Place, Plan, Row, Rules, Seed, Site};
 use exegete_models::{Options, Precision, load};
@@ -57,7 +58,8 @@ fn gradients(pass: &dyn Pass, site: &Site, index: usize) -> [Array; 2] {
     cotangent.data[index] = 1.0;
     let seeds = [Seed { row: 0, site: *site, cotangent }];
     let wrt = [Site::EmbedWord, Site::Layer(1, Place::Out)];
-    let mut found = pass.backward(&seeds, &wrt, Rules::Gradient).unwrap().into_iter().map(|mut rows| rows.remove(0));
+    let mut found =
+        pass.backward(&seeds, &wrt, Rules::Gradient).unwrap().into_iter().map(|mut rows| rows.remove(0));
     [found.next().unwrap(), found.next().unwrap()]
 }
 
@@ -84,7 +86,11 @@ fn a_moved_weight_is_seen() {
         let golden = Golden::open(&folder).unwrap();
         let model = open(&folder, Precision::F32);
         let learner = model.learner().unwrap();
-        let (name, _) = learner.parameters().into_iter().find(|(name, shape)| shape.len() == 2 && (name.contains("layer.1") || name.contains("layers.0"))).unwrap();
+        let (name, _) = learner
+            .parameters()
+            .into_iter()
+            .find(|(name, shape)| shape.len() == 2 && (name.contains("layer.1") || name.contains("layers.0")))
+            .unwrap();
         let mut value = learner.parameter(&name).unwrap();
         value.data[0] += 0.01;
         let moved = model.open().unwrap().with_params(vec![(name, value)]).unwrap();
@@ -102,7 +108,12 @@ fn parameter_gradients_match_autograd() {
         let expected = tensors(&folder.join("golden_params.safetensors")).unwrap();
         let learning = golden.described.learning.as_ref().unwrap();
         let model = open(&folder, Precision::F32);
-        let rows: Vec<Row> = golden.described.inputs.iter().map(|input| Row::new(model.open().unwrap().encode(&input.example()).unwrap())).collect();
+        let rows: Vec<Row> = golden
+            .described
+            .inputs
+            .iter()
+            .map(|input| Row::new(model.open().unwrap().encode(&input.example()).unwrap()))
+            .collect();
         let labels: Vec<Label> = learning.labels.iter().map(|&class| Label::Class(class)).collect();
         let learner = model.learner().unwrap();
         let select: Vec<String> = expected.keys().cloned().collect();
@@ -115,17 +126,22 @@ fn parameter_gradients_match_autograd() {
         }
         let mut sum: Vec<Array> = gradients.iter().map(|g| Array::zeros(g.shape.clone())).collect();
         let mut count = 0;
-        learner.row_gradients(&rows, &labels, &select, &mut |row, gradient| {
-            assert_eq!(row, count);
-            count += 1;
-            for (sum, gradient) in sum.iter_mut().zip(gradient) {
-                sum.data.iter_mut().zip(gradient.data).for_each(|(s, g)| *s += g);
-            }
-            Ok(())
-        }).unwrap();
+        learner
+            .row_gradients(&rows, &labels, &select, &mut |row, gradient| {
+                assert_eq!(row, count);
+                count += 1;
+                for (sum, gradient) in sum.iter_mut().zip(gradient) {
+                    sum.data.iter_mut().zip(gradient.data).for_each(|(s, g)| *s += g);
+                }
+                Ok(())
+            })
+            .unwrap();
         assert_eq!(count, rows.len());
         for (name, (sum, gradient)) in select.iter().zip(sum.iter().zip(&gradients)) {
-            assert!(sum.max_abs_diff(gradient) < 1e-4 * gradient.max_abs().max(1.0), "{name}: rows do not sum up");
+            assert!(
+                sum.max_abs_diff(gradient) < 1e-4 * gradient.max_abs().max(1.0),
+                "{name}: rows do not sum up"
+            );
         }
     }
 }
@@ -136,9 +152,16 @@ fn hessian_vector_products_match_double_backward() {
     let golden = Golden::open(&folder).unwrap();
     let stored = tensors(&folder.join("golden_hvp.safetensors")).unwrap();
     let model = open(&folder, Precision::F32);
-    let rows: Vec<Row> = golden.described.inputs.iter().map(|input| Row::new(model.open().unwrap().encode(&input.example()).unwrap())).collect();
-    let labels: Vec<Label> = golden.described.learning.as_ref().unwrap().labels.iter().map(|&class| Label::Class(class)).collect();
-    let select: Vec<String> = stored.keys().filter_map(|key| key.strip_prefix("v.")).map(str::to_owned).collect();
+    let rows: Vec<Row> = golden
+        .described
+        .inputs
+        .iter()
+        .map(|input| Row::new(model.open().unwrap().encode(&input.example()).unwrap()))
+        .collect();
+    let labels: Vec<Label> =
+        golden.described.learning.as_ref().unwrap().labels.iter().map(|&class| Label::Class(class)).collect();
+    let select: Vec<String> =
+        stored.keys().filter_map(|key| key.strip_prefix("v.")).map(str::to_owned).collect();
     let v: Vec<Array> = select.iter().map(|name| stored[&format!("v.{name}")].clone()).collect();
     let learner = model.learner().unwrap();
     let products = learner.hvp(&rows, &labels, &select, &v).unwrap();
@@ -151,6 +174,9 @@ fn hessian_vector_products_match_double_backward() {
     for (i, slope) in slopes.iter().enumerate() {
         let (_, gradient) = learner.gradient(&rows[i..=i], &labels[i..=i], &select).unwrap();
         let expected: f64 = gradient.iter().zip(&v).map(|(g, v)| g.dot(v)).sum();
-        assert!((slope - expected).abs() < 1e-4 * expected.abs().max(1.0), "row {i}: {slope} against {expected}");
+        assert!(
+            (slope - expected).abs() < 1e-4 * expected.abs().max(1.0),
+            "row {i}: {slope} against {expected}"
+        );
     }
 }

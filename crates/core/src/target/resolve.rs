@@ -195,28 +195,30 @@ impl Resolver<'_> {
     }
 }
 
-/// The answer with the largest start plus end logit: tokens (first, last) of the last field, or (0, 0), the first
-/// token, where the model scores "no answer" higher.
+/// The longest answer in tokens, as in the question-answering pipeline of transformers.
+const LONGEST_ANSWER: usize = 15;
+
+/// The first and last token of the best answer: the span of the context, at most fifteen tokens long, whose start logit plus
+/// end logit is largest. Without any context the answer is the first token.
 pub fn best_span(encoded: &Encoded, logits: &Logits) -> Result<(usize, usize)> {
-    let score = |position: usize, side: usize| logits.data.get(position * 2 + side).copied();
-    let (Some(start), Some(end)) = (score(0, 0), score(0, 1)) else {
+    if logits.data.len() < 2 {
         return Err(Error::Request("the model gave no start and end".into()));
-    };
+    }
     let context = encoded.fields.len().saturating_sub(1);
     let in_context = |i: &usize| {
         encoded.tokens.get(*i).is_some_and(|t| !t.special && t.span.is_none_or(|span| span.field == context))
     };
-    let mut best = (0, 0, start + end);
-    let mut first: Option<(usize, f64)> = None;
-    for i in (0..logits.data.len() / 2).filter(in_context) {
-        let (Some(start), Some(end)) = (score(i, 0), score(i, 1)) else { continue };
-        let (from, opened) = first.filter(|(_, opened)| *opened >= start).unwrap_or((i, start));
-        first = Some((from, opened));
-        if opened + end > best.2 {
-            best = (from, i, opened + end);
+    let places: Vec<usize> = (0..logits.data.len() / 2).filter(in_context).collect();
+    let mut best: Option<(usize, usize, f64)> = None;
+    for (nth, &start) in places.iter().enumerate() {
+        for &end in places[nth..].iter().take(LONGEST_ANSWER) {
+            let score = logits.data[2 * start] + logits.data[2 * end + 1];
+            if best.is_none_or(|(.., highest)| score > highest) {
+                best = Some((start, end, score));
+            }
         }
     }
-    Ok((best.0, best.1))
+    Ok(best.map_or((0, 0), |(start, end, _)| (start, end)))
 }
 
 #[cfg(test)]

@@ -7,10 +7,16 @@
 use std::arch::x86_64::*;
 
 /// Above this many rows the packing pays for itself.
-pub(crate) const MOST_ROWS: usize = 48;
+pub(crate) const MOST_ROWS: usize = 96;
 
-/// Inner elements per sweep, so that the rows of x stay in the cache.
-const SWEEP: usize = 1024;
+/// Below this inner length, adding up the lanes of a tile costs as much as filling them.
+pub(crate) const LEAST_INNER: usize = 256;
+
+/// Columns of a full tile. Six rows of w stay in the first-level cache while two rows of x at a time come from the second.
+pub(crate) const TILE_COLUMNS: usize = 6;
+
+/// Inner elements per sweep, so that those six rows fit.
+const SWEEP: usize = 768;
 
 /// y\[m, n\] (+)= x\[m, k\] · w\[n, k\]ᵀ; the strides are the distances between rows.
 pub(crate) struct Dots<'a> {
@@ -53,23 +59,23 @@ impl Dots<'_> {
             let length = SWEEP.min(k - start);
             let mut column = first;
             while column < last {
-                let wide = last - column >= 3;
+                let wide = last - column >= TILE_COLUMNS;
                 let mut row = 0;
                 while row < m {
-                    let tall = m - row >= 4;
+                    let tall = m - row >= 2;
                     let at = (row, column, start, length);
                     // SAFETY: row + R ≤ m, column + C ≤ last ≤ n and start + length ≤ k.
                     unsafe {
                         match (tall, wide) {
-                            (true, true) => self.tile::<4, 3>(at),
-                            (true, false) => self.tile::<4, 1>(at),
-                            (false, true) => self.tile::<1, 3>(at),
+                            (true, true) => self.tile::<2, TILE_COLUMNS>(at),
+                            (true, false) => self.tile::<2, 1>(at),
+                            (false, true) => self.tile::<1, TILE_COLUMNS>(at),
                             (false, false) => self.tile::<1, 1>(at),
                         }
                     }
-                    row += if tall { 4 } else { 1 };
+                    row += if tall { 2 } else { 1 };
                 }
-                column += if wide { 3 } else { 1 };
+                column += if wide { TILE_COLUMNS } else { 1 };
             }
             start += length;
         }
@@ -95,16 +101,18 @@ impl Dots<'_> {
             let whole = length - length % 8;
             let mut i = 0;
             while i < whole {
-                let mut weights = [_mm256_setzero_ps(); C];
-                for c in 0..C {
-                    let at = w.add(c * self.w_row + i);
-                    weights[c] = _mm256_loadu_ps(at);
-                    _mm_prefetch(at.wrapping_add(512).cast(), _MM_HINT_T0);
-                }
+                let mut inputs = [_mm256_setzero_ps(); R];
                 for r in 0..R {
-                    let input = _mm256_loadu_ps(x.add(r * self.x_row + i));
-                    for c in 0..C {
-                        sums[r][c] = _mm256_fmadd_ps(input, weights[c], sums[r][c]);
+                    inputs[r] = _mm256_loadu_ps(x.add(r * self.x_row + i));
+                }
+                for c in 0..C {
+                    let weights = _mm256_loadu_ps(w.add(c * self.w_row + i));
+                    if row == 0 {
+                        // The first rows fetch what the next columns will read.
+                        _mm_prefetch(w.wrapping_add((c + C) * self.w_row + i).cast(), _MM_HINT_T1);
+                    }
+                    for r in 0..R {
+                        sums[r][c] = _mm256_fmadd_ps(inputs[r], weights, sums[r][c]);
                     }
                 }
                 i += 8;

@@ -15,7 +15,9 @@ pub(crate) fn linear<T: Scalar>(
     Tensor::fill(ctx, rows, width, |out| {
         if let Some(b) = b {
             // The product then adds to the bias: one pass over the output less than adding it afterwards.
-            out.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(b.data()));
+            ctx.rows(out, width, |_, part| {
+                part.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(b.data()));
+            });
         }
         let (x, w) = ((x.data(), View::rows(inner)), (w.data(), View::rows(inner).t()));
         let product = Product::new((rows, width, inner), (out, View::rows(width)), x, w);

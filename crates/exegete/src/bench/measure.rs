@@ -2,9 +2,10 @@
 
 use super::{Setup, budget_note, rows};
 use anyhow::{Context, Result};
+use exegete::speed::sustained;
 use exegete::{
-    Change, Driver, Edit, Example, Open, Options, Pick, Place, Plan, Precision, Quantity, Row, Site, Target,
-    Task,
+    Change, Driver, Edit, Example, Open, Options, Pick, Place, Plan, Precision, Quantity, Row, Site, Spent,
+    Target, Task,
 };
 use serde::Serialize;
 use std::process::{Command, Stdio};
@@ -19,6 +20,10 @@ pub(crate) struct Figure {
     pub(crate) work: String,
     /// The best time.
     pub(crate) seconds: f64,
+    /// The mean time.
+    pub(crate) mean_seconds: f64,
+    /// The mean rate of plain matrix products before and after each run.
+    pub(crate) product_gflops: f64,
     /// Floating-point operations in matrix products; 0 where they are not the point.
     pub(crate) flops: u64,
     /// The most bytes of activations alive at once.
@@ -46,29 +51,36 @@ pub(crate) const FIGURES: [(&str, Measure); 7] = [
     ("start", start_to_prediction),
 ];
 
-/// The best time of several runs, with what the driver counted in one of them.
+/// How long plain matrix products are timed between runs.
+const PROBE_SECONDS: f64 = 0.15;
+
+/// The best time of several runs, with what the driver counted in one of them, and the mean of all of them beside
+/// what plain matrix products reach in between.
 fn best(setup: &Setup, runs: usize, work: impl Fn(&Driver) -> Result<()>) -> Result<Figure> {
-    let mut figure: Option<Figure> = None;
+    let probe = || sustained(setup.threads, setup.shape, PROBE_SECONDS);
+    let (mut seconds, mut products) = (Vec::new(), vec![probe()]);
+    let mut spent = Spent::default();
     for _ in 0..runs {
         let driver = Driver::new(setup.memory_bytes);
         let start = Instant::now();
         work(&driver)?;
-        let seconds = start.elapsed().as_secs_f64();
-        let spent = driver.spent();
-        if figure.as_ref().is_none_or(|best| seconds < best.seconds) {
-            figure = Some(Figure {
-                name: "",
-                work: String::new(),
-                seconds,
-                flops: spent.flops,
-                peak_bytes: spent.peak_bytes,
-                lengths: Vec::new(),
-                ratio: None,
-                note: None,
-            });
-        }
+        seconds.push(start.elapsed().as_secs_f64());
+        products.push(probe());
+        spent = driver.spent();
     }
-    figure.context("no run was asked for")
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    Ok(Figure {
+        name: "",
+        work: String::new(),
+        seconds: seconds.iter().copied().reduce(f64::min).context("no run was asked for")?,
+        mean_seconds: mean(&seconds),
+        product_gflops: mean(&products),
+        flops: spent.flops,
+        peak_bytes: spent.peak_bytes,
+        lengths: Vec::new(),
+        ratio: None,
+        note: None,
+    })
 }
 
 fn forward(setup: &Setup, name: &'static str, lengths: &[usize]) -> Result<Option<Figure>> {

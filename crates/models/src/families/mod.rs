@@ -35,7 +35,10 @@ mod tests {
         for entry in std::fs::read_dir(folder).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             let stem = name.trim_end_matches(".rs");
-            assert!(stem == "mod" || list.contains(&format!("{stem}::build(w, c, task)")), "{stem} is not built");
+            assert!(
+                stem == "mod" || list.contains(&format!("{stem}::build(w, c, task)")),
+                "{stem} is not built"
+            );
         }
         for known in crate::config::KNOWN {
             assert!(list.contains(&format!("\"{known}\"")), "{known} has no family");

@@ -95,5 +95,24 @@ fn the_best_span_lies_in_the_context() {
     // The question scores highest and must not win; an end before its start must not either.
     check([0.0, 9.0, 0.0, 1.0, 3.0, 2.0, 0.0], [0.0, 9.0, 0.0, 8.0, 1.0, 2.0, 0.0], (3, 3));
     check([0.0, 0.0, 0.0, 1.0, 5.0, 2.0, 0.0], [0.0, 0.0, 0.0, 4.0, 1.0, 2.0, 9.0], (4, 5));
-    check([5.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0], [5.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0], (0, 0));
+    // "No answer" at the first token does not win either: the answer is a span of the context.
+    check([5.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0], [5.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0], (3, 3));
+}
+
+#[test]
+fn answers_have_at_most_fifteen_tokens() {
+    let token = Token {
+        id: 0,
+        kind: 0,
+        piece: String::new(),
+        span: Some(Span { field: 0, start: 0, end: 1 }),
+        special: false,
+    };
+    let fields = vec![Field { name: String::new(), text: "c".into() }];
+    let encoded = Encoded { fields, tokens: vec![token; 40], truncated: false };
+    let mut data = vec![0.0; 80];
+    data[2 * 3] = 5.0; // the best start
+    data[2 * 30 + 1] = 4.0; // the best end, too far away
+    data[2 * 17 + 1] = 1.0; // the best end within reach
+    assert_eq!(best_span(&encoded, &Logits { shape: vec![40, 2], data }), Ok((3, 17)));
 }
