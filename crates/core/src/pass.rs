@@ -52,7 +52,8 @@ pub enum Record {
 pub struct Plan {
     /// Sites whose values are kept; gradients can be asked for at these.
     pub keep: Vec<Site>,
-    /// The cut to start from; nothing upstream is computed and every row brings its value there.
+    /// The cut to start from; nothing upstream is computed and every row brings its value there. Keeping or editing a
+    /// site before it is an error.
     pub start: Option<Site>,
     /// What to remember for going backward.
     pub record: Record,

@@ -58,3 +58,8 @@ pub mod speed {
     pub use exegete_engine::peak::{Peak, sgemm_peak, sustained};
     pub use exegete_models::{BertSize, random_bert};
 }
+
+/// The README's example is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

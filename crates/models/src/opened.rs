@@ -73,7 +73,8 @@ impl<T: Real> Opened<T> {
     /// Rows can be made by hand, so that nothing about their tokens is certain.
     fn check_rows(&self, rows: &[Row], plan: &Plan) -> Result<()> {
         let c = &self.parts.config;
-        let start = plan.start.and_then(|start| self.parts.sites.iter().find(|info| info.site == start));
+        let start = plan.start.filter(|start| start.is_cut());
+        let start = start.and_then(|start| self.parts.sites.iter().find(|info| info.site == start));
         for (i, row) in rows.iter().enumerate() {
             let wrong = |what: String| Err(Error::Request(format!("row {i}: {what}")));
             let tokens = &row.encoded.tokens;
