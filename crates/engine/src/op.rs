@@ -60,56 +60,56 @@ kinds! {
     Patch = "patch",
 }
 
-/// An operation. Inputs are listed in brackets; T, H and so on are the shape letters of the workspace.
+/// An operation. Inputs stand before the arrow; T, H and so on are the shape letters of the workspace.
 #[derive(Debug, Clone)]
 pub enum Op<T> {
     /// A value that came from outside.
     Leaf,
-    /// [x \[T, I\], w \[O, I\], optionally b \[1, O\]] → x·wᵀ + b \[T, O\]
+    /// x \[T, I\], w \[O, I\], optionally b \[1, O\] → x·wᵀ + b \[T, O\]
     Linear,
-    /// [table \[V, H\]] → its rows at these indices
+    /// table \[V, H\] → its rows at these indices
     Gather(Arc<[usize]>),
-    /// [q, k \[T, N·D\]] → scale·q·kᵀ for each sequence and head, ragged
+    /// q, k \[T, N·D\] → scale·q·kᵀ for each sequence and head, ragged
     Scores(Heads),
-    /// [ragged scores] → probabilities over the keys
+    /// ragged scores → probabilities over the keys
     Softmax(Heads),
-    /// [ragged probabilities, v \[T, N·D\]] → weighted values \[T, N·D\]
+    /// ragged probabilities, v \[T, N·D\] → weighted values \[T, N·D\]
     Context(Heads),
-    /// [q, k, v] → context: the three above in one kernel
+    /// q, k, v → context: the three above in one kernel
     Attention(Heads),
-    /// [a, b] → a + b
+    /// a, b → a + b
     Add,
-    /// [a, b] → a − b
+    /// a, b → a − b
     Sub,
-    /// [a, b] → a ⊙ b
+    /// a, b → a ⊙ b
     Mul,
-    /// [a, b] → a / b
+    /// a, b → a / b
     Div,
-    /// [x \[T, H\], r \[1, H\]] → x with r added to every row
+    /// x \[T, H\], r \[1, H\] → x with r added to every row
     AddRow,
-    /// [x \[T, H\], r \[1, H\]] → x with every row multiplied by r
+    /// x \[T, H\], r \[1, H\] → x with every row multiplied by r
     MulRow,
-    /// [x \[T, H\], c \[T, 1\]] → x with c added to every column
+    /// x \[T, H\], c \[T, 1\] → x with c added to every column
     AddColumn,
-    /// [x \[T, H\], c \[T, 1\]] → x with every column multiplied by c
+    /// x \[T, H\], c \[T, 1\] → x with every column multiplied by c
     MulColumn,
-    /// [x \[T, H\]] → the sum of each row \[T, 1\]
+    /// x \[T, H\] → the sum of each row \[T, 1\]
     RowSum,
-    /// [x] → factor · x
+    /// x → factor · x
     Scale(f64),
-    /// [x] → x + constant
+    /// x → x + constant
     Shift(f64),
-    /// [x] → f(x), element by element
+    /// x → f(x), element by element
     Unary(Unary),
-    /// [x, gain \[1, H\], bias \[1, H\]] → normalised rows; the number is the epsilon under the root
+    /// x, gain \[1, H\], bias \[1, H\] → normalised rows; the number is the epsilon under the root
     LayerNorm(f64),
-    /// [x, residual, gain, bias] → the layer norm of x + residual
+    /// x, residual, gain, bias → the layer norm of x + residual
     AddLayerNorm(f64),
-    /// [x \[T, C\]] → the logarithm of each row's softmax
+    /// x \[T, C\] → the logarithm of each row's softmax
     LogSoftmax,
-    /// [x \[T, C\]] → one element of each row \[T, 1\]
+    /// x \[T, C\] → one element of each row \[T, 1\]
     Pick(Arc<[usize]>),
-    /// [x] → x with some elements changed
+    /// x → x with some elements changed
     Patch(Arc<Patch<T>>),
 }
 
