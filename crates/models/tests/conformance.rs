@@ -183,6 +183,7 @@ fn bad_rows_are_errors() {
     let error = |row: Row, plan: &Plan| open.forward(&[row], plan).map(|_| ()).unwrap_err().to_string();
     let plain = Plan::default();
     let edit = |at: Vec<Pick>, change: Change| good.clone().edit(Edit { site: Site::EmbedWord, at, change });
+    let started = good.clone().from(Array::zeros([length, model.card().hidden]));
     let cases: Vec<(String, &str)> = vec![
         (error(Row::new(Encoded::from_ids(&[])), &plain), "no tokens"),
         (error(Row::new(Encoded::from_ids(&[99_999])), &plain), "vocabulary"),
@@ -190,7 +191,7 @@ fn bad_rows_are_errors() {
         (error(good.clone(), &Plan::keep([Site::Layer(7, Place::Out)])), "no site layer.7.out"),
         (error(good.clone(), &Plan::default().from(Site::Pooled)), "cannot start"),
         (error(good.clone(), &Plan::default().from(Site::Embed)), "must bring"),
-        (error(good.clone(), &Plan::keep([Site::EmbedWord]).from(Site::Embed)), "before the start"),
+        (error(started, &Plan::keep([Site::EmbedWord]).from(Site::Embed)), "before the start"),
         (error(edit(vec![Pick::Only(vec![length])], Change::Zero), &plain), "index"),
         (error(edit(vec![Pick::All; 3], Change::Zero), &plain), "axes"),
         (error(edit(vec![], Change::Set(Array::zeros([3]))), &plain), "shape"),
