@@ -190,8 +190,8 @@ def hessian_vector_product(parameters, gradients, names):
     return {f"v.{name}": vector[name] for name in names} | {f"hv.{name}": hv for name, hv in zip(names, product)}
 
 
-def write_tensors(path, tensors):
-    save_file({name: value.detach().float().contiguous() for name, value in tensors.items()}, path)
+def write_tensors(path, tensors, metadata=None):
+    save_file({name: value.detach().float().contiguous() for name, value in tensors.items()}, path, metadata)
 
 
 def write_json(path, value):

@@ -27,6 +27,7 @@ pub use edit::{Change, Edit, Pick};
 pub use error::{Error, Result};
 pub use model::{
     Answer, Card, ClassScore, Fill, Label, Learner, Model, Open, Prediction, Scores, Tag, Task, TokenScore,
+    class_index,
 };
 pub use pass::{Logits, Pass, Plan, Record, Row, Rules, Seed, Work};
 pub use site::{Axis, Place, Site, SiteInfo};

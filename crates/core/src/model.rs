@@ -147,6 +147,12 @@ pub enum Label {
     Value(f32),
 }
 
+/// Which class a data set means: it writes a label by its name or, where no label has that name, by its index.
+pub fn class_index(labels: &[String], given: &str) -> Option<usize> {
+    let named = labels.iter().position(|label| label == given);
+    named.or_else(|| given.parse::<usize>().ok().filter(|&index| index < labels.len()))
+}
+
 /// Anything that answers for texts.
 pub trait Model: Send + Sync {
     /// What it is.

@@ -121,6 +121,23 @@ impl<T: Scalar> Context<T> {
         }
     }
 
+    /// The same over the elements of three buffers of one length: `work(first, a, b, c)`.
+    pub(crate) fn rows_with_two(
+        &self,
+        a: &mut [T],
+        b: &mut [T],
+        c: &mut [T],
+        work: impl Fn(usize, &mut [T], &mut [T], &mut [T]) + Sync,
+    ) {
+        match self.chunk(a.len(), 1) {
+            None => work(0, a, b, c),
+            Some(chunk) => {
+                let parts = a.par_chunks_mut(chunk).zip(b.par_chunks_mut(chunk)).zip(c.par_chunks_mut(chunk));
+                parts.enumerate().for_each(|(i, ((a, b), c))| work(i * chunk, a, b, c));
+            }
+        }
+    }
+
     /// Rows a task when `len` elements are split between the threads; none where one thread does it all.
     fn chunk(&self, len: usize, cols: usize) -> Option<usize> {
         let rows = len / cols.max(1);

@@ -15,6 +15,7 @@ pub mod gemm;
 mod kernels;
 mod math;
 mod op;
+mod optimiser;
 pub mod peak;
 mod scalar;
 mod segments;
@@ -25,7 +26,8 @@ mod tensor;
 pub use context::{Context, Counts};
 pub use dual::Dual;
 
-pub use op::{Heads, Op, OpKind, Patch, Unary};
+pub use op::{Dropout, Heads, Op, OpKind, Patch, Unary};
+pub use optimiser::{Moments, Optimiser, Update, squared_norm};
 pub use scalar::{Real, Scalar};
 pub use segments::Segments;
 pub use tables::{Gradient, Sink, Table};

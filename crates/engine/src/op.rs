@@ -58,6 +58,7 @@ kinds! {
     LogSoftmax = "log softmax",
     Pick = "pick",
     Patch = "patch",
+    Dropout = "dropout",
 }
 
 /// An operation. Inputs stand before the arrow; T, H and so on are the shape letters of the workspace.
@@ -111,6 +112,8 @@ pub enum Op<T> {
     Pick(Arc<[usize]>),
     /// x → x with some elements changed
     Patch(Arc<Patch<T>>),
+    /// x → x with some elements zeroed and the others scaled up
+    Dropout(Arc<Dropout>),
 }
 
 impl<T> Op<T> {
@@ -141,6 +144,7 @@ impl<T> Op<T> {
             Self::LogSoftmax => OpKind::LogSoftmax,
             Self::Pick(_) => OpKind::Pick,
             Self::Patch(_) => OpKind::Patch,
+            Self::Dropout(_) => OpKind::Dropout,
         }
     }
 
@@ -287,4 +291,14 @@ impl<T: Scalar> Patch<T> {
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
+}
+
+/// Which elements a dropout keeps. The choice depends on the keys alone, so that it is the same forward and backward,
+/// on any number of threads and in any company.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dropout {
+    /// The share of elements that become zero, from 0 up to but not including 1.
+    pub rate: f64,
+    /// Runs of elements that cover the value in order: how many, and the key of their random numbers.
+    pub runs: Vec<(usize, u64)>,
 }

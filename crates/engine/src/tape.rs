@@ -1,7 +1,7 @@
 use crate::NoRule;
 use crate::context::Context;
 use crate::kernels::norm::Normalised;
-use crate::kernels::{attention, elementwise, linear, norm, rows, softmax};
+use crate::kernels::{attention, dropout, elementwise, linear, norm, rows, softmax};
 use crate::op::Op;
 use crate::scalar::Scalar;
 use crate::tables::{Sink, Table};
@@ -254,6 +254,7 @@ fn evaluate<T: Scalar>(
         Op::LogSoftmax => softmax::log_softmax(ctx, &next()),
         Op::Pick(columns) => rows::pick(ctx, &next(), columns),
         Op::Patch(patch) => elementwise::patch(ctx, patch, next()),
+        Op::Dropout(choice) => dropout::dropout(ctx, choice, next()),
     };
     (value, Kept::Nothing)
 }

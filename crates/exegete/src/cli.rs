@@ -1,5 +1,6 @@
 //! The command line, defined once: parsing, help and usage errors come from here.
 
+use crate::input::Ask;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     /// Show what a model folder holds, or check that it behaves.
     #[command(subcommand)]
     Model(Model),
+    /// Fine-tune or train a classifier of texts or pairs.
+    Train(Train),
     /// Measure the speed of this machine against its own matrix-product peak.
     Bench(Bench),
 }
@@ -57,6 +60,144 @@ pub(crate) struct Predict {
     /// What the run may use.
     #[command(flatten)]
     pub(crate) resources: Resources,
+}
+
+impl Predict {
+    /// What to read.
+    pub(crate) fn ask(&self) -> Ask<'_> {
+        Ask {
+            text: self.text.as_deref(),
+            input: self.input.as_deref(),
+            pair: self.pair.as_deref(),
+            text_column: self.text_column.as_deref(),
+            pair_column: self.pair_column.as_deref(),
+            label_column: self.label_column.as_deref(),
+        }
+    }
+}
+
+/// `exegete train`.
+#[derive(Debug, Args)]
+pub(crate) struct Train {
+    /// Rows to learn from: .tsv or .csv with a header, or .jsonl; may be given several times.
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) train: Vec<PathBuf>,
+    /// Rows to measure each epoch on; the best epoch's model is kept [default: the last epoch's].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) dev: Option<PathBuf>,
+    /// Leave out training rows whose text, in letters and digits alone, occurs in this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) exclude: Vec<PathBuf>,
+    /// The folder to write; an unfinished run found there is taken up again.
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Replace a model that the output folder already holds.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// The Hugging Face folder to start from.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) model: PathBuf,
+    /// Take only the config and the tokenizer of the folder, and random weights.
+    #[arg(long)]
+    pub(crate) from_scratch: bool,
+    /// The column that holds the text [default: the first of text, sentence, content].
+    #[arg(long, value_name = "C")]
+    pub(crate) text_column: Option<String>,
+    /// The column that holds the second text of a pair.
+    #[arg(long, value_name = "C")]
+    pub(crate) pair_column: Option<String>,
+    /// The column that holds the label: a class by name or number, labels or soft shares separated by |, or a number.
+    #[arg(long, value_name = "C", default_value = "label")]
+    pub(crate) label_column: String,
+    /// The classes in order, such as negative,positive [default: the model's own, else those found in the rows].
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) labels: Vec<String>,
+    /// What is made small.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) loss: Loss,
+    /// What the best epoch is chosen by.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) metric: Metric,
+    /// How often every row is seen.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) epochs: usize,
+    /// Rows a step.
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub(crate) batch: usize,
+    /// How the weights move.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) optimiser: Optimiser,
+    /// The learning rate at its highest.
+    #[arg(long, value_name = "X", default_value_t = 5e-5)]
+    pub(crate) rate: f64,
+    /// The momentum of sgd.
+    #[arg(long, value_name = "X", default_value_t = 0.9)]
+    pub(crate) momentum: f64,
+    /// Each layer's rate is that of the layer above times this.
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub(crate) layer_decay: f64,
+    /// The share of all steps over which the rate rises, before it falls in a line to zero.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.06)]
+    pub(crate) warmup: f64,
+    /// Weight decay of matrices: decoupled in adamw, part of the gradient in sgd.
+    #[arg(long, value_name = "X", default_value_t = 0.01)]
+    pub(crate) decay: f64,
+    /// The longest gradient; longer ones are scaled down; 0 for no limit.
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub(crate) clip: f64,
+    /// Dropout at every place where the family has it [default: the config's rates].
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) dropout: Option<f64>,
+    /// Cut training texts to this many tokens [default: as many as the model reads].
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<usize>,
+    /// Of order, dropout and new weights.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Steps between two saved states, from which a killed run goes on; 0 for one an epoch.
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub(crate) save_every: usize,
+    /// What the run may use.
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+}
+
+/// What training makes small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Loss {
+    /// One right class a row.
+    #[default]
+    CrossEntropy,
+    /// Any number of labels a row: binary cross-entropy, summed over labels.
+    MultiLabel,
+    /// A number: half the squared error.
+    Regression,
+    /// Cross-entropy against given shares of the classes, as for distillation.
+    Soft,
+}
+
+/// What the best epoch is chosen by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Metric {
+    /// The highest accuracy; for numbers the lowest loss.
+    #[default]
+    Accuracy,
+    /// The highest macro-F1; for numbers the lowest loss.
+    MacroF1,
+    /// The lowest loss.
+    Loss,
+}
+
+/// How weights move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Optimiser {
+    /// Adam with decoupled weight decay.
+    #[default]
+    Adamw,
+    /// Gradient descent with momentum.
+    Sgd,
 }
 
 /// `exegete model …`.

@@ -4,12 +4,25 @@ mod columns;
 mod lines;
 mod table;
 
-use crate::{cli, model};
+use crate::model;
 use anyhow::{Result, bail};
 use columns::{Columns, Indices};
 use exegete::{Example, Field, Task};
 use lines::Lines;
 use std::path::Path;
+
+/// What a command was asked to read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ask<'a> {
+    /// One text, or `-`.
+    pub(crate) text: Option<&'a str>,
+    pub(crate) input: Option<&'a Path>,
+    /// The second text for every row.
+    pub(crate) pair: Option<&'a str>,
+    pub(crate) text_column: Option<&'a str>,
+    pub(crate) pair_column: Option<&'a str>,
+    pub(crate) label_column: Option<&'a str>,
+}
 
 /// A stream of examples; nothing of a corpus is held but the row at hand.
 pub(crate) struct Source {
@@ -46,14 +59,14 @@ struct Raw {
 }
 
 impl Source {
-    /// What the arguments of `predict` point at.
-    pub(crate) fn open(args: &cli::Predict, task: Task) -> Result<Self> {
-        let columns = Columns::new(args, task);
-        let (rows, total_bytes) = match (&args.text, &args.input) {
+    /// What a command was asked to read.
+    pub(crate) fn open(ask: &Ask<'_>, task: Task) -> Result<Self> {
+        let columns = Columns::new(ask, task);
+        let (rows, total_bytes) = match (ask.text, ask.input) {
             (_, Some(path)) if path.as_os_str() == "-" => (Rows::Text(Lines::stdin()), None),
             (_, Some(path)) => open_file(path)?,
-            (Some(text), _) if text == "-" => (Rows::Text(Lines::stdin()), None),
-            (text, None) => (Rows::Argument(text.clone()), None),
+            (Some("-"), _) => (Rows::Text(Lines::stdin()), None),
+            (text, None) => (Rows::Argument(text.map(str::to_owned)), None),
         };
         if matches!(rows, Rows::Argument(_) | Rows::Text(_)) && columns.named_by_user() {
             bail!(
@@ -61,7 +74,7 @@ impl Source {
             );
         }
         let names = model::field_names(task);
-        Ok(Self { rows, columns, pair: args.pair.clone(), names, total_bytes, line: 0 })
+        Ok(Self { rows, columns, pair: ask.pair.map(str::to_owned), names, total_bytes, line: 0 })
     }
 
     /// Up to `count` further examples; none at the end.
@@ -91,7 +104,18 @@ impl Source {
         }
     }
 
-    fn next(&mut self) -> Result<Option<Example>> {
+    /// An error about the row that was read last.
+    pub(crate) fn rejected(&self, what: impl std::fmt::Display) -> anyhow::Error {
+        match &self.rows {
+            Rows::Argument(_) => anyhow::anyhow!("{what}"),
+            Rows::Text(lines) | Rows::Table(lines, ..) | Rows::JsonLines(lines) => {
+                lines.error(self.line, what)
+            }
+        }
+    }
+
+    /// The next example; none at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Example>> {
         let Some((line, raw)) = self.rows.next(&self.columns)? else { return Ok(None) };
         self.line = line;
         let pair = raw.pair.or_else(|| self.pair.clone());
@@ -112,12 +136,10 @@ impl Source {
         if !text.trim().is_empty() {
             return Ok(Field { name: name.to_owned(), text });
         }
-        match &self.rows {
-            Rows::Argument(_) => bail!("the {name} is empty; give at least one word"),
-            Rows::Text(lines) | Rows::Table(lines, ..) | Rows::JsonLines(lines) => {
-                Err(lines.error(self.line, format!("the {name} is empty; remove the row or fill it in")))
-            }
-        }
+        Err(match &self.rows {
+            Rows::Argument(_) => anyhow::anyhow!("the {name} is empty; give at least one word"),
+            _ => self.rejected(format!("the {name} is empty; remove the row or fill it in")),
+        })
     }
 }
 

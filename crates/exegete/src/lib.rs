@@ -44,13 +44,27 @@ pub use exegete_core::{
     Answer, Array, Axis, Card, Change, Choice, ClassScore, Driver, Edit, Encoded, Error, Example, Field,
     Fill, Gradients, Label, Learner, Logits, Model, Open, Pass, Pick, Place, Plan, Prediction, Quantity,
     Record, Result, Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Span, Spent, Tag, Target, Task, Token,
-    TokenScore, Unit, Units, Work, best_span,
+    TokenScore, Unit, Units, Work, best_span, class_index,
 };
 pub use exegete_models::{Options, Precision, load};
 
 /// The suite that every model must pass, whoever wrote it.
 pub mod conformance {
     pub use exegete_core::conformance::{Check, Extent, Subject, check, check_with};
+}
+
+/// Training: see [`train::fit`].
+pub mod train {
+    pub use exegete_models::loss::{Forward, Objective, supervised};
+    pub use exegete_models::train::{
+        Data, Epoch, Event, Goal, Head, Metric, Metrics, Optimiser, Run, Sample, Settings, Start, Step,
+        Trainer, evaluate, fit,
+    };
+}
+
+/// Files that appear only when they are complete.
+pub mod partial {
+    pub use exegete_models::partial::{Partial, write};
 }
 
 /// What this machine can do, and models to measure it with.

@@ -9,6 +9,7 @@ mod output;
 mod predict;
 mod size;
 mod table;
+mod train;
 
 use clap::Parser;
 use std::io;
@@ -44,6 +45,7 @@ fn execute(command: &cli::Command) -> anyhow::Result<ExitCode> {
         cli::Command::Model(cli::Model::Check(folder)) => {
             return Ok(if check::run(folder)? { ExitCode::SUCCESS } else { ExitCode::from(1) });
         }
+        cli::Command::Train(args) => train::run(args)?,
         cli::Command::Bench(args) => bench::run(args)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -17,7 +17,7 @@ const CHUNK_ROWS: usize = 256;
 pub(crate) fn run(args: &cli::Predict) -> Result<()> {
     let model = model::load(args.model.as_deref(), args.resources.threads)?;
     let driver = Driver::new(args.resources.memory);
-    let mut source = Source::open(args, model.card().task)?;
+    let mut source = Source::open(&args.ask(), model.card().task)?;
     let mut output = Output::open(args.output.as_deref())?;
     let colour = output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut printer = Printer::new(args.format, Style { colour });
@@ -103,9 +103,8 @@ impl Tally {
     }
 }
 
-/// Data sets write a label by its name or, where no label has that name, by its index.
+/// Whether the predicted label is the one that the data means.
 fn is_right(card: &Card, predicted: Option<&str>, gold: &str) -> bool {
-    let named = card.labels.iter().find(|label| *label == gold);
-    let meant = named.or_else(|| card.labels.get(gold.parse::<usize>().ok()?));
+    let meant = exegete::class_index(&card.labels, gold).map(|index| &card.labels[index]);
     meant.is_some_and(|label| predicted == Some(label))
 }

@@ -101,7 +101,8 @@ impl<T: Scalar> Embeddings<T> {
                 sum = run.tape.apply(Op::Add, [sum, kind]); // [T, E]
             }
             let sum = run.tape.apply(Op::Add, [sum, word]); // [T, E]
-            Ok(self.norm.forward(run, sum)) // [T, E]
+            let normed = self.norm.forward(run, sum); // [T, E]
+            Ok(run.dropout(normed, |rates| rates.embedding)) // [T, E]
         })
     }
 }
@@ -191,6 +192,7 @@ impl<T: Scalar> Layer<T> {
         let context = run.attention(n, &heads, q, k, v)?; // [T, H]
         let out = self.attention_out.forward(run, context); // [T, H]
         let out = run.at(n, Place::AttentionOut, out)?;
+        let out = run.dropout(out, |rates| rates.attention_out); // [T, H]
         let normed = self.attention_norm.after(run, out, residual); // [T, H]
         let normed = run.at(n, Place::AttentionNorm, normed)?;
         let inner = self.inner.forward(run, normed.clone()); // [T, F]
@@ -198,6 +200,7 @@ impl<T: Scalar> Layer<T> {
         let inner = run.at(n, Place::FeedForwardInner, inner)?;
         let out = self.outer.forward(run, inner); // [T, H]
         let out = run.at(n, Place::FeedForwardOut, out)?;
+        let out = run.dropout(out, |rates| rates.feed_forward); // [T, H]
         Ok(self.output_norm.after(run, out, normed)) // [T, H]
     }
 }

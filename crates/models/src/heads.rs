@@ -144,8 +144,10 @@ impl<T: Scalar> Head<T> {
         let logits = match self {
             Self::Sequence { dense, out } => {
                 let first = run.firsts(x); // [B, H]
+                let first = run.dropout(first, |rates| rates.head_in); // [B, H]
                 let pooled = dense.forward(run, first); // [B, H]
                 let pooled = run.site(Site::Pooled, pooled)?;
+                let pooled = run.dropout(pooled, |rates| rates.head); // [B, H]
                 out.forward(run, pooled) // [B, C]
             }
             Self::Token(out) => out.forward(run, x), // [T, C]

@@ -1,7 +1,7 @@
 use crate::encoder::Network;
-use crate::loss::losses;
+use crate::loss::{Forward, Objective, supervised};
 use crate::opened::Opened;
-use crate::run::Finished;
+use crate::run::{Finished, Noise, Request};
 use crate::weights::{Param, check_shapes, unknown};
 use exegete_core::{Array, Error, Label, Learner, Plan, Record, Result, Row, Site};
 use exegete_engine::{Context, Gradient, Real, Scalar, Tensor, Var};
@@ -19,8 +19,8 @@ impl<T: Real> Learner for Opened<T> {
     }
 
     fn gradient(&self, rows: &[Row], labels: &[Label], select: &[String]) -> Result<(Vec<f64>, Vec<Array>)> {
-        let (losses, gradients) =
-            self.pulled(&self.parts.ctx, &self.parts.network, (rows, labels, select))?;
+        let lesson = Lesson::new(rows, labels, select);
+        let (losses, gradients) = self.pulled(&self.parts.ctx, &self.parts.network, &lesson, 1.0)?;
         let losses = losses.value.data().iter().map(|x| x.value()).collect();
         Ok((losses, self.arrays(select, &gradients, |x| x.value())))
     }
@@ -49,21 +49,39 @@ impl<T: Real> Learner for Opened<T> {
         v: &[Array],
     ) -> Result<Vec<f64>> {
         let network = self.dual_network(self.directions(select, v)?)?;
-        let (losses, _) = self.lost(self.dual_context(), &network, (rows, labels, &[]))?;
+        let (losses, _) = self.lost(self.dual_context(), &network, &Lesson::new(rows, labels, &[]))?;
         Ok(losses.value.data().iter().map(|x| x.tangent()).collect())
     }
 
     fn hvp(&self, rows: &[Row], labels: &[Label], select: &[String], v: &[Array]) -> Result<Vec<Array>> {
         let network = self.dual_network(self.directions(select, v)?)?;
-        let (_, gradients) = self.pulled(self.dual_context(), &network, (rows, labels, select))?;
+        let lesson = Lesson::new(rows, labels, select);
+        let (_, gradients) = self.pulled(self.dual_context(), &network, &lesson, 1.0)?;
         Ok(self.arrays(select, &gradients, |x| x.tangent()))
     }
 }
 
-type Request<'a> = (&'a [Row], &'a [Label], &'a [String]);
+/// Rows with their labels, and what is to be learned from them.
+pub(crate) struct Lesson<'a, T> {
+    pub(crate) rows: &'a [Row],
+    pub(crate) labels: &'a [Label],
+    /// Parameters to differentiate with respect to.
+    pub(crate) select: &'a [String],
+    /// Sites that the objective reads beside the logits.
+    pub(crate) keep: &'a [Site],
+    pub(crate) objective: &'a Objective<T>,
+    pub(crate) noise: Option<Noise<'a>>,
+}
+
+impl<'a, T: Scalar> Lesson<'a, T> {
+    /// The plain supervised loss, without dropout.
+    fn new(rows: &'a [Row], labels: &'a [Label], select: &'a [String]) -> Self {
+        Self { rows, labels, select, keep: &[], objective: &supervised::<T>, noise: None }
+    }
+}
 
 /// The loss of every row, and the gradient of each selected parameter that was used.
-type Pulled<S> = (Var<S>, Vec<Option<Tensor<S>>>);
+pub(crate) type Pulled<S> = (Var<S>, Vec<Option<Tensor<S>>>);
 
 impl<T: Real> Opened<T> {
     /// The loss of every row, on the tape.
@@ -71,31 +89,40 @@ impl<T: Real> Opened<T> {
         &self,
         ctx: &Arc<Context<S>>,
         network: &dyn Network<S>,
-        (rows, labels, select): Request<'_>,
+        lesson: &Lesson<'_, S>,
     ) -> Result<(Var<S>, Finished<S>)> {
+        let &Lesson { rows, labels, select, keep, objective, noise } = lesson;
         if let Some(name) = select.iter().find(|name| !self.parts.params.contains_key(*name)) {
             return Err(unknown(name));
         }
-        let plan = Plan { keep: Vec::new(), start: None, record: Record::Nothing };
-        let mut finished = self.run(ctx, network, (rows, &plan, select), None)?;
-        let logits = finished.kept[&Site::Logits].var.clone();
-        let losses = losses(&mut finished.tape, logits, rows, labels, self.parts.card.task)?;
+        let plan = Plan { keep: keep.to_vec(), start: None, record: Record::Nothing };
+        let request = Request { learn: select, noise, ..Request::new(rows, &plan) };
+        let mut finished = self.run(ctx, network, request)?;
+        let Finished { tape, kept, .. } = &mut finished;
+        let logits = kept[&Site::Logits].var.clone();
+        let task = self.parts.card.task;
+        let losses = objective(&mut Forward { tape, logits, rows, labels, task, kept })?;
+        if (losses.value.rows(), losses.value.cols()) != (rows.len(), 1) {
+            return Err(Error::Request("an objective must give one loss for every row".into()));
+        }
         Ok((losses, finished))
     }
 
-    /// The loss of every row and the gradient of their sum.
-    fn pulled<S: Scalar>(
+    /// The loss of every row, and the gradient of their sum times `weight`.
+    pub(crate) fn pulled<S: Scalar>(
         &self,
         ctx: &Arc<Context<S>>,
         network: &dyn Network<S>,
-        request: Request<'_>,
+        lesson: &Lesson<'_, S>,
+        weight: f64,
     ) -> Result<Pulled<S>> {
-        let (losses, finished) = self.lost(ctx, network, request)?;
-        let Some(node) = losses.node else { return Ok((losses, vec![None; request.2.len()])) };
-        let ones = Tensor::new(losses.value.rows(), 1, vec![S::from_f64(1.0); losses.value.rows()]);
+        let (losses, finished) = self.lost(ctx, network, lesson)?;
+        let Some(node) = losses.node else { return Ok((losses, vec![None; lesson.select.len()])) };
+        let rows = losses.value.rows();
+        let seed = Tensor::new(rows, 1, vec![S::from_f64(weight); rows]);
         let nodes: Vec<_> = finished.learned.iter().copied().flatten().collect();
         let tape = &finished.tape;
-        let found = ctx.install(|| tape.backward(vec![(node, ones)], &nodes, &Gradient));
+        let found = ctx.install(|| tape.backward(vec![(node, seed)], &nodes, &Gradient));
         let mut found = found.map_err(|e| Error::Unsupported(e.to_string()))?.into_iter();
         let gradients =
             finished.learned.iter().map(|node| node.and_then(|_| found.next().flatten())).collect();

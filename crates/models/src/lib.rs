@@ -5,6 +5,7 @@
 //!    a [`heads::Head`].
 //! 3. [`load`] gives the whole as a [`Model`] whose inside is open: sites, edits, gradients, parameters.
 
+mod assemble;
 pub mod blocks;
 pub mod checkpoint;
 pub mod config;
@@ -15,14 +16,17 @@ mod fault;
 mod folder;
 pub mod heads;
 mod learner;
-mod loss;
+/// Losses on the tape, and how to write another.
+pub mod loss;
 mod opened;
+pub mod partial;
 mod pass;
 mod random;
 /// One forward run: rows, plan, tape, and the named places.
 pub mod run;
 mod scores;
 pub mod tokenizer;
+pub mod train;
 /// Named parameters and where they come from.
 pub mod weights;
 

@@ -1,14 +1,39 @@
-use exegete_core::{Error, Label, Result, Row, Task};
+use crate::run::Kept;
+use exegete_core::{Error, Label, Result, Row, Site, Task};
 use exegete_engine::{Op, Scalar, Tape, Tensor, Unary, Var};
+use std::collections::BTreeMap;
 
-/// The loss of every row, \[B, 1\], from logits \[B, C\]. Labels must be of one kind, and fit the task.
-pub(crate) fn losses<T: Scalar>(
-    tape: &mut Tape<T>,
-    logits: Var<T>,
-    rows: &[Row],
-    labels: &[Label],
-    task: Task,
-) -> Result<Var<T>> {
+/// What a forward run left for a loss to be computed from.
+pub struct Forward<'a, T> {
+    /// The tape that the run was recorded on; the loss continues it.
+    pub tape: &'a mut Tape<T>,
+    /// \[B, C\]
+    pub logits: Var<T>,
+    /// The rows that ran.
+    pub rows: &'a [Row],
+    /// What each should have been.
+    pub labels: &'a [Label],
+    /// What the model answers.
+    pub task: Task,
+    pub(crate) kept: &'a BTreeMap<Site, Kept<T>>,
+}
+
+impl<T: Scalar> Forward<'_, T> {
+    /// The packed value at a site that the objective asked for, on the tape.
+    pub fn value(&self, site: Site) -> Result<Var<T>> {
+        let kept = self.kept.get(&site).map(|kept| kept.var.clone());
+        kept.ok_or_else(|| Error::Request(format!("the objective reads {site}, which it did not ask for")))
+    }
+}
+
+/// A loss for every row, \[B, 1\]: what training makes small. Penalties are terms added on the same tape.
+pub type Objective<T> = dyn Fn(&mut Forward<'_, T>) -> Result<Var<T>> + Send + Sync;
+
+/// The loss that the labels' kind asks for: cross-entropy (classes, soft labels), binary cross-entropy summed over labels,
+/// half the squared error. Labels must be of one kind, and fit the task.
+pub fn supervised<T: Scalar>(forward: &mut Forward<'_, T>) -> Result<Var<T>> {
+    let Forward { tape, logits, rows, labels, task, .. } = forward;
+    let logits = logits.clone();
     let classes = logits.value.cols();
     if rows.len() != labels.len() || labels.is_empty() {
         return Err(Error::Request(format!("{} rows but {} labels", rows.len(), labels.len())));

@@ -2,7 +2,7 @@ use crate::config::Config;
 use crate::encoder::{Encoder, Network};
 use crate::families;
 use crate::pass::Finite;
-use crate::run::{Finished, Run};
+use crate::run::{Finished, Request, Run};
 use crate::tokenizer::Tokenizer;
 use crate::weights::{Param, Replaced, Weights, WithTangents, check_shapes, matrix};
 use exegete_core::{
@@ -42,11 +42,11 @@ impl<T: Real> Opened<T> {
         &self,
         ctx: &Arc<Context<S>>,
         network: &dyn Network<S>,
-        (rows, plan, learn): (&[Row], &Plan, &[String]),
-        shifts: Option<(Site, Vec<Vec<S>>)>,
+        request: Request<'_, S>,
     ) -> Result<Finished<S>> {
-        self.check_rows(rows, plan)?;
-        let mut run = Run::new(ctx.clone(), &self.parts.sites, rows, plan, learn, shifts)?;
+        let rows = request.rows;
+        self.check_rows(rows, request.plan)?;
+        let mut run = Run::new(ctx.clone(), &self.parts.sites, request)?;
         let finished = ctx.install(move || -> Result<Finished<S>> {
             network.forward(&mut run)?;
             Ok(run.finish())
@@ -62,11 +62,10 @@ impl<T: Real> Opened<T> {
         let Parts { ctx, network, .. } = &self.parts;
         let pieces = pieces(rows, ctx.threads());
         if pieces.len() == 1 {
-            return Ok(vec![self.run(ctx, network, (rows, plan, &[]), None)?]);
+            return Ok(vec![self.run(ctx, network, Request::new(rows, plan))?]);
         }
-        self.check_rows(rows, plan)?;
         let serial = ctx.serial();
-        let run = |piece: &Range<usize>| self.run(&serial, network, (&rows[piece.clone()], plan, &[]), None);
+        let run = |piece: &Range<usize>| self.run(&serial, network, Request::new(&rows[piece.clone()], plan));
         ctx.map(&pieces, run).into_iter().collect()
     }
 
@@ -208,8 +207,8 @@ impl<T: Real> Open for Opened<T> {
         let tangent = |&t: &f32| Dual { v: T::default(), t: T::from_f64(t.into()) };
         let shifts = directions.iter().map(|d| d.data.iter().map(tangent).collect()).collect();
         let plan = Plan { keep: keep.to_vec(), start: None, record: Record::Nothing };
-        let shifts = Some((site, shifts));
-        let finished = self.run(self.dual_context(), &network, (rows, &plan, &[]), shifts)?;
+        let request = Request { shifts: Some((site, shifts)), ..Request::new(rows, &plan) };
+        let finished = self.run(self.dual_context(), &network, request)?;
         let sites = keep.iter().copied().chain([Site::Logits]);
         Ok(sites.map(|site| finished.arrays(site, |x| x.tangent())).collect())
     }
@@ -234,10 +233,17 @@ impl<T: Real> Open for Opened<T> {
             Tensor::borrowed(rows, cols, T::from_f32s(Box::new(value.data)))
         };
         let by = overrides.into_iter().map(|(name, value)| (name, tensor(value))).collect();
+        Ok(Arc::new(self.replaced(card, by)?))
+    }
+}
+
+impl<T: Real> Opened<T> {
+    /// The same model under another card, with some parameters replaced.
+    pub(crate) fn replaced(&self, card: Card, by: BTreeMap<String, Tensor<T>>) -> Result<Self> {
         let source = Replaced { base: &self.parts.params, by };
         let mut weights = Weights::new(&source);
         let network = families::build(&mut weights, &self.parts.config, card.task)?;
-        Ok(Arc::new(Self::new(Parts {
+        Ok(Self::new(Parts {
             card,
             config: self.parts.config.clone(),
             tokenizer: self.parts.tokenizer.clone(),
@@ -245,11 +251,9 @@ impl<T: Real> Open for Opened<T> {
             params: weights.into_taken(),
             sites: self.parts.sites.clone(),
             ctx: self.parts.ctx.clone(),
-        })))
+        }))
     }
-}
 
-impl<T: Real> Opened<T> {
     fn check_directions(&self, rows: &[Row], site: Site, directions: &[Array]) -> Result<()> {
         let info = self.parts.sites.iter().find(|info| info.site == site);
         let info = info.ok_or_else(|| Error::Request(format!("the model has no site {site}")))?;

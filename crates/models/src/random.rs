@@ -1,11 +1,10 @@
+use crate::assemble::{Assembly, assemble};
 use crate::config::Config;
-use crate::encoder;
-use crate::families;
-use crate::opened::{Opened, Parts};
-use crate::weights::{Source, Weights, matrix};
+use crate::opened::Opened;
+use crate::weights::{Source, matrix};
 use crate::{Options, Precision};
-use exegete_core::{Card, Model, Result, Task};
-use exegete_engine::{Context, Real, Scalar, Tensor};
+use exegete_core::{Model, Result};
+use exegete_engine::{Real, Scalar, Tensor};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -47,43 +46,37 @@ fn build<T: Real>(size: &BertSize, threads: usize) -> Result<Opened<T>> {
             "max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu", "layer_norm_eps": 1e-12}}"#,
         size.hidden, size.layers, size.heads, size.inner, size.vocabulary
     ))?;
-    let task = Task::Classification;
-    let mut weights = Weights::new(&Random as &dyn Source<T>);
-    let network = families::build(&mut weights, &config, task)?;
-    let params = weights.into_taken();
-    let card = Card {
-        name: "random BERT".into(),
-        family: config.model_type.clone(),
-        fingerprint: "random".into(),
-        task,
-        labels: config.labels().to_vec(),
-        parameters: params.values().map(|p| p.shape.iter().product::<usize>()).sum(),
-        max_tokens: config.max_tokens(),
-        layers: config.num_hidden_layers,
-        hidden: config.hidden_size,
-        heads: config.num_attention_heads,
-        warnings: Vec::new(),
-    };
-    let sites = encoder::sites(&config, task);
-    let ctx = Context::new(threads);
-    Ok(Opened::new(Parts { card, config, tokenizer: None, network, params, sites, ctx }))
+    let (name, place) = ("random BERT".to_owned(), "random BERT".to_owned());
+    let fingerprint = "random".to_owned();
+    assemble(&Random, Assembly { name, place, config, tokenizer: None, fingerprint, threads })
 }
 
-/// Every parameter there is, with small random numbers that depend on nothing but its name.
+/// Every parameter there is, with initial values that depend on nothing but its name.
 struct Random;
 
 impl<T: Scalar> Source<T> for Random {
     fn find(&self, name: &str, shape: &[usize]) -> Result<Option<Tensor<T>>> {
-        let seed = name.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let centre = if name.ends_with("LayerNorm.weight") { 1.0 } else { 0.0 };
-        let (rows, cols) = matrix(shape);
-        let mut number =
-            || T::from_f64(centre + 0.07 * (f64::from(rng.next_u32()) / f64::from(u32::MAX) - 0.5));
-        Ok(Some(Tensor::new(rows, cols, (0..rows * cols).map(|_| number()).collect())))
+        Ok(Some(initial(name, shape, 0, 0.02)))
     }
 
     fn contains(&self, _: &str) -> bool {
         true
     }
+}
+
+/// A parameter before any training, as transformers would start it: norms at one, biases at zero, the rest normal.
+pub(crate) fn initial<T: Scalar>(name: &str, shape: &[usize], seed: u64, deviation: f64) -> Tensor<T> {
+    let (rows, cols) = matrix(shape);
+    let lower = name.to_lowercase();
+    let norm = lower.contains("layernorm") || lower.contains("layer_norm");
+    if norm || name.ends_with(".bias") {
+        let value = T::from_f64(if name.ends_with(".bias") { 0.0 } else { 1.0 });
+        return Tensor::new(rows, cols, vec![value; rows * cols]);
+    }
+    let seed = name.bytes().fold(seed, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut uniform = || (f64::from(rng.next_u32()) + 0.5) / (f64::from(u32::MAX) + 1.0);
+    // Box and Muller 1958.
+    let mut normal = || (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
+    Tensor::new(rows, cols, (0..rows * cols).map(|_| T::from_f64(deviation * normal())).collect())
 }

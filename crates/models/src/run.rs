@@ -1,6 +1,7 @@
+use crate::config::Rates;
 use crate::weights::Param;
 use exegete_core::{Array, Change, Edit, Error, Pick, Place, Plan, Record, Result, Row, Site, SiteInfo};
-use exegete_engine::{Context, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var};
+use exegete_engine::{Context, Dropout, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -18,8 +19,36 @@ pub struct Run<'a, T> {
     /// Exact shifts at one site, one a row: tangents travel here.
     shifts: Option<(Site, Vec<Vec<T>>)>,
     learn: &'a [String],
+    noise: Option<Noise<'a>>,
+    /// How many values were dropped from so far, so that each place draws numbers of its own.
+    drops: u64,
     watched: HashMap<Arc<str>, Var<T>>,
     kept: BTreeMap<Site, Kept<T>>,
+}
+
+/// What one forward run is asked for.
+pub(crate) struct Request<'a, T> {
+    pub(crate) rows: &'a [Row],
+    pub(crate) plan: &'a Plan,
+    /// Parameters whose gradient will be asked for.
+    pub(crate) learn: &'a [String],
+    pub(crate) shifts: Option<(Site, Vec<Vec<T>>)>,
+    pub(crate) noise: Option<Noise<'a>>,
+}
+
+impl<'a, T> Request<'a, T> {
+    /// Rows under a plan, and nothing else.
+    pub(crate) fn new(rows: &'a [Row], plan: &'a Plan) -> Self {
+        Self { rows, plan, learn: &[], shifts: None, noise: None }
+    }
+}
+
+/// The dropout of a training run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Noise<'a> {
+    pub(crate) rates: Rates,
+    /// One a row.
+    pub(crate) keys: &'a [u64],
 }
 
 /// A kept value and where each row's part of it lies.
@@ -43,15 +72,8 @@ impl Part {
 }
 
 impl<'a, T: Scalar> Run<'a, T> {
-    /// A run of rows under a plan, with gradients for the parameters named in `learn`.
-    pub(crate) fn new(
-        ctx: Arc<Context<T>>,
-        sites: &'a [SiteInfo],
-        rows: &'a [Row],
-        plan: &'a Plan,
-        learn: &'a [String],
-        shifts: Option<(Site, Vec<Vec<T>>)>,
-    ) -> Result<Self> {
+    pub(crate) fn new(ctx: Arc<Context<T>>, sites: &'a [SiteInfo], request: Request<'a, T>) -> Result<Self> {
+        let Request { rows, plan, learn, shifts, noise } = request;
         let mode = match plan.record {
             Record::Nothing if learn.is_empty() => Mode::Off,
             Record::Nothing | Record::Gradient => Mode::Gradient,
@@ -68,6 +90,8 @@ impl<'a, T: Scalar> Run<'a, T> {
             touched: edited.chain(shifted).chain(plan.keep.iter().copied()).collect(),
             shifts,
             learn,
+            noise,
+            drops: 0,
             watched: HashMap::new(),
             kept: BTreeMap::new(),
         };
@@ -186,18 +210,40 @@ impl<'a, T: Scalar> Run<'a, T> {
         k: Var<T>,
         v: Var<T>,
     ) -> Result<Var<T>> {
-        let plain =
-            [Place::Scores, Place::Probs].iter().any(|&place| self.touches(Site::Layer(layer, place)));
+        let rate = self.noise.map_or(0.0, |noise| noise.rates.attention);
+        let plain = rate > 0.0
+            || [Place::Scores, Place::Probs].iter().any(|&place| self.touches(Site::Layer(layer, place)));
         let context = if plain {
             let scores = self.tape.apply(Op::Scores(heads.clone()), [q, k]); // ragged [N, T, T]
             let scores = self.at(layer, Place::Scores, scores)?;
             let probs = self.tape.apply(Op::Softmax(heads.clone()), [scores]); // ragged [N, T, T]
             let probs = self.at(layer, Place::Probs, probs)?;
+            let lens = (0..heads.queries.count()).map(|row| heads.map(row, heads.count) - heads.map(row, 0));
+            let probs = self.drop_runs(probs, rate, lens.collect());
             self.tape.apply(Op::Context(heads.clone()), [probs, v]) // [T, H]
         } else {
             self.tape.attention(heads, q, k, v) // [T, H]
         };
         self.at(layer, Place::Head, context)
+    }
+
+    /// Dropout at one of the places of [`Rates`]; nothing outside training.
+    pub fn dropout(&mut self, x: Var<T>, rate: impl Fn(&Rates) -> f64) -> Var<T> {
+        let Some(noise) = self.noise else { return x };
+        let (count, cols) = (self.segments.count(), x.value.cols());
+        let whole = x.value.rows() == self.segments.total();
+        let lens = (0..count).map(|row| if whole { self.segments.len(row) * cols } else { cols }).collect();
+        self.drop_runs(x, rate(&noise.rates), lens)
+    }
+
+    /// Dropout with one run of elements a row.
+    fn drop_runs(&mut self, x: Var<T>, rate: f64, lens: Vec<usize>) -> Var<T> {
+        let Some(noise) = self.noise.filter(|_| rate > 0.0) else { return x };
+        self.drops += 1;
+        // The multiplier spreads the place over all bits, so that no two places of a row share a key.
+        let place = self.drops.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let runs = lens.into_iter().zip(noise.keys).map(|(len, key)| (len, key ^ place)).collect();
+        self.tape.apply(Op::Dropout(Arc::new(Dropout { rate, runs })), [x])
     }
 
     /// The first token of every row: \[T, H\] → \[B, H\]. A value that has only those already stays as it is.

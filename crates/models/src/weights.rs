@@ -21,6 +21,11 @@ pub trait Source<T>: Send + Sync {
 
     /// Whether a name exists.
     fn contains(&self, name: &str) -> bool;
+
+    /// Every name there is, where somebody should be told of those that are not used.
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Hands out parameters while a network is built, and remembers which.

@@ -131,6 +131,73 @@ pub fn tensors(path: &Path) -> Result<BTreeMap<String, Array>> {
     Ok(tensors)
 }
 
+/// What PyTorch's optimisers made of a golden model.
+#[derive(Debug, Deserialize)]
+pub struct Training {
+    /// The model's folder.
+    pub folder: String,
+    /// Of AdamW.
+    pub adamw: AdamW,
+    /// Of SGD.
+    pub sgd: Sgd,
+    /// Parameters whose true gradient is zero, so that AdamW follows rounding errors.
+    pub skip: Vec<String>,
+    /// Texts with their classes.
+    pub batches: Vec<Vec<Labelled>>,
+    /// `one/loss`, `three/after/NAME` and so on.
+    #[serde(skip)]
+    pub values: BTreeMap<String, Array>,
+}
+
+/// The constants of AdamW.
+#[derive(Debug, Deserialize)]
+pub struct AdamW {
+    /// η
+    pub rate: f64,
+    /// λ
+    pub decay: f64,
+    /// The longest gradient.
+    pub clip: f64,
+}
+
+/// The constants of SGD.
+#[derive(Debug, Deserialize)]
+pub struct Sgd {
+    /// η
+    pub rate: f64,
+    /// μ
+    pub momentum: f64,
+    /// λ
+    pub decay: f64,
+}
+
+/// A text with its class.
+#[derive(Debug, Deserialize)]
+pub struct Labelled {
+    /// The text.
+    pub text: String,
+    /// Its class.
+    pub label: usize,
+}
+
+/// Every case of `golden/training.safetensors`.
+pub fn training() -> Result<Vec<Training>> {
+    let path = root().join("../training.safetensors");
+    let all = tensors(&path)?;
+    let bytes = fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| unreadable(&path, &error))?;
+    let mut cases = Vec::new();
+    for (name, text) in header.metadata().iter().flatten() {
+        let Ok(mut case) = serde_json::from_str::<Training>(text) else { continue };
+        let own = |(key, value): (&String, &Array)| {
+            Some((key.strip_prefix(&format!("{name}/"))?.to_owned(), value.clone()))
+        };
+        case.values = all.iter().filter_map(own).collect();
+        cases.push(case);
+    }
+    Ok(cases)
+}
+
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::Input(format!("{}: {error}", path.display()))
 }

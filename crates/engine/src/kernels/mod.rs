@@ -2,6 +2,7 @@
 
 pub(crate) mod attention;
 pub(crate) mod dot;
+pub(crate) mod dropout;
 pub(crate) mod elementwise;
 pub(crate) mod linear;
 pub(crate) mod norm;

@@ -1,6 +1,6 @@
 use super::{Sink, Table};
 use crate::kernels::norm::Normalised;
-use crate::kernels::{attention, elementwise, linear, norm, rows, softmax};
+use crate::kernels::{attention, dropout, elementwise, linear, norm, rows, softmax};
 use crate::op::Op;
 use crate::scalar::Scalar;
 use crate::tape::{Kept, Node};
@@ -97,6 +97,8 @@ impl<T: Scalar> Table<T> for Gradient {
                 }
             }),
             Op::Patch(patch) => sink.give(0, elementwise::patch_pull(ctx, patch, g)),
+            // Every element is multiplied by a constant, so the pull is the operation itself.
+            Op::Dropout(choice) => sink.give(0, dropout::dropout(ctx, choice, g)),
         }
         Some(())
     }

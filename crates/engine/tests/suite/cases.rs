@@ -89,6 +89,8 @@ fn plain<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
     case("log softmax, wide", Op::LogSoftmax, vec![r.tensor(2, 21)]);
     case("pick", Op::Pick(Arc::from([1, 3, 1])), vec![r.tensor(3, 4)]);
     case("patch", Op::Patch(Arc::new(patch(r))), vec![r.tensor(3, 4)]);
+    let half = Dropout { rate: 0.5, runs: vec![(5, 1), (7, 2)] };
+    case("dropout", Op::Dropout(Arc::new(half)), vec![r.tensor(3, 4)]);
 }
 
 /// Shared and single shifts, runs that overlap, one that forgets what was there.

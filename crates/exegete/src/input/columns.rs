@@ -1,8 +1,7 @@
 //! Which columns of a table, or keys of a JSON object, hold the text, its pair and the label.
 
-use super::Raw;
 use super::lines::Lines;
-use crate::cli;
+use super::{Ask, Raw};
 use anyhow::Result;
 use exegete::Task;
 use serde_json::{Map, Value};
@@ -27,21 +26,21 @@ pub(crate) struct Indices {
 
 impl Columns {
     /// What the arguments ask for; a question-answering file may call its columns question and context.
-    pub(crate) fn new(args: &cli::Predict, task: Task) -> Self {
+    pub(crate) fn new(ask: &Ask<'_>, task: Task) -> Self {
         let needs_pair = task == Task::QuestionAnswering;
-        let or = |asked: &Option<String>, defaults: &[&str]| match asked {
-            Some(name) => vec![name.clone()],
+        let or = |asked: Option<&str>, defaults: &[&str]| match asked {
+            Some(name) => vec![name.to_owned()],
             None => defaults.iter().map(|&name| name.to_owned()).collect(),
         };
         let texts: &[&str] =
             if needs_pair { &["question", "text"] } else { &["text", "sentence", "content"] };
-        let pairs: &[&str] = if needs_pair && args.pair.is_none() { &["context", "pair"] } else { &[] };
+        let pairs: &[&str] = if needs_pair && ask.pair.is_none() { &["context", "pair"] } else { &[] };
         Self {
-            text: or(&args.text_column, texts),
-            pair: or(&args.pair_column, pairs),
-            label: args.label_column.clone(),
+            text: or(ask.text_column, texts),
+            pair: or(ask.pair_column, pairs),
+            label: ask.label_column.map(str::to_owned),
             needs_pair,
-            named: args.text_column.is_some() || args.pair_column.is_some() || args.label_column.is_some(),
+            named: ask.text_column.is_some() || ask.pair_column.is_some() || ask.label_column.is_some(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Where results go: stdout, or a file that appears only when it is complete.
 
 use anyhow::{Context, Result};
-use std::fs::{self, File};
+use exegete::partial::Partial;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,8 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Output {
     /// The standard output.
     Stdout(BufWriter<io::Stdout>),
-    /// A file, written beside its final name.
-    File(Partial),
-}
-
-/// A file under a temporary name, removed unless it is completed.
-pub(crate) struct Partial {
-    writer: BufWriter<File>,
-    path: PathBuf,
-    target: PathBuf,
-    complete: bool,
+    /// A file, written beside its final name, which is the second.
+    File(Partial, PathBuf),
 }
 
 impl Output {
@@ -26,7 +18,10 @@ impl Output {
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         match path {
             None => Ok(Self::Stdout(BufWriter::new(io::stdout()))),
-            Some(target) => Partial::create(target).map(Self::File),
+            Some(target) => {
+                let cannot = || format!("{}: cannot be written", target.display());
+                Ok(Self::File(Partial::create(target).with_context(cannot)?, target.to_owned()))
+            }
         }
     }
 
@@ -38,35 +33,11 @@ impl Output {
     /// The end: everything written, the file under its final name.
     pub(crate) fn complete(mut self) -> Result<()> {
         self.flush()?;
-        if let Self::File(partial) = &mut self {
-            partial.publish()?;
-        }
-        Ok(())
-    }
-}
-
-impl Partial {
-    fn create(target: &Path) -> Result<Self> {
-        let name = target.file_name().with_context(|| format!("{}: is not a file name", target.display()))?;
-        let temporary = format!(".{}.{}.partial", name.to_string_lossy(), std::process::id());
-        let path = target.with_file_name(temporary);
-        let file = File::create(&path).with_context(|| format!("{}: cannot be written", target.display()))?;
-        Ok(Self { writer: BufWriter::new(file), path, target: target.to_owned(), complete: false })
-    }
-
-    fn publish(&mut self) -> Result<()> {
-        fs::rename(&self.path, &self.target)
-            .with_context(|| format!("{}: cannot be written", self.target.display()))?;
-        self.complete = true;
-        Ok(())
-    }
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        if !self.complete {
-            // Nothing more can be done about a leftover that cannot be removed, and the real error is on its way.
-            let _ = fs::remove_file(&self.path);
+        match self {
+            Self::Stdout(_) => Ok(()),
+            Self::File(partial, target) => {
+                partial.complete().with_context(|| format!("{}: cannot be written", target.display()))
+            }
         }
     }
 }
@@ -75,14 +46,14 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout(writer) => writer.write(bytes),
-            Self::File(partial) => partial.writer.write(bytes),
+            Self::File(partial, _) => partial.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Stdout(writer) => writer.flush(),
-            Self::File(partial) => partial.writer.flush(),
+            Self::File(partial, _) => partial.flush(),
         }
     }
 }
@@ -90,6 +61,7 @@ impl Write for Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_file_appears_only_when_complete() {

@@ -60,7 +60,7 @@ fn sample(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// FNV-1a with 128 bits: a dozen lines, no dependency, the same on every machine.
-struct Fnv(u128);
+pub(crate) struct Fnv(u128);
 
 impl Default for Fnv {
     fn default() -> Self {
@@ -70,7 +70,7 @@ impl Default for Fnv {
 
 impl Fnv {
     /// Hashes the length too, so that moving a byte from one field to the next changes the result.
-    fn field(&mut self, bytes: &[u8]) {
+    pub(crate) fn field(&mut self, bytes: &[u8]) {
         let length = (bytes.len() as u64).to_le_bytes();
         length.iter().chain(bytes).for_each(|&byte| self.mix(byte.into()));
     }
@@ -85,7 +85,7 @@ impl Fnv {
         self.0 = (self.0 ^ u128::from(word)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
     }
 
-    fn hex(&self) -> String {
+    pub(crate) fn hex(&self) -> String {
         format!("{:032x}", self.0)
     }
 }

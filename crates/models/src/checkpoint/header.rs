@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -89,6 +89,17 @@ pub(super) fn read(file: &[u8]) -> Result<Vec<Entry>, String> {
     entries.sort_by_key(|entry| (entry.bytes.start, entry.bytes.end));
     check_layout(&entries, start, file.len())?;
     Ok(entries)
+}
+
+/// One entry of the file's own map of texts.
+pub(super) fn note(file: &[u8], key: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Notes {
+        #[serde(rename = "__metadata__")]
+        notes: HashMap<String, String>,
+    }
+    let notes: Notes = serde_json::from_str(split(file).ok()?.0).ok()?;
+    notes.notes.get(key).cloned()
 }
 
 /// The header's text and where the tensors' bytes begin.

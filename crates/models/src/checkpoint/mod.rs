@@ -9,18 +9,20 @@ mod header;
 #[cfg(test)]
 mod tests;
 mod values;
+mod write;
 
 pub use values::Values;
 
 use crate::fault::fault;
 use exegete_core::{Error, Result};
-pub(crate) use fingerprint::extend_fingerprint;
+pub(crate) use fingerprint::{Fnv, extend_fingerprint};
 use header::{Dtype, Entry};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
 use std::path::Path;
 use std::sync::Arc;
 use values::Buffer;
+pub(crate) use write::{Stored, write};
 
 /// The tensors of a model by name.
 #[derive(Debug)]
@@ -61,11 +63,23 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
+    /// Opens one safetensors file.
+    pub(crate) fn open_file(path: &Path) -> Result<Self> {
+        let mut checkpoint = Self { files: Vec::new(), tensors: BTreeMap::new() };
+        checkpoint.add(Source { place: path.display().to_string(), buffer: Arc::new(folder::map(path)?) })?;
+        Ok(checkpoint)
+    }
+
     /// Reads one safetensors file that is already in memory.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
         let mut checkpoint = Self { files: Vec::new(), tensors: BTreeMap::new() };
         checkpoint.add(Source { place: "safetensors".into(), buffer: Arc::new(Buffer::Owned(bytes)) })?;
         Ok(checkpoint)
+    }
+
+    /// What the first file notes under a key.
+    pub(crate) fn note(&self, key: &str) -> Option<String> {
+        header::note((*self.files.first()?.buffer).as_ref(), key)
     }
 
     /// The canonical names of all tensors, sorted.

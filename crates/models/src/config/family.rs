@@ -1,6 +1,6 @@
 //! Where the families differ in how they write their config: names, defaults, and what must be refused.
 
-use super::{Activation, Fields, KNOWN};
+use super::{Activation, Fields, KNOWN, Rates};
 use crate::fault::{fault, unsupported};
 use exegete_core::Result;
 
@@ -117,4 +117,40 @@ pub(super) fn groups(fields: &Fields, model_type: &str, layers: usize) -> Result
         ));
     }
     Ok(groups)
+}
+
+/// Each family drops at its own places and under its own names.
+pub(super) fn dropout(fields: &Fields, model_type: &str) -> Result<Rates> {
+    let rate = |key: &str, default: f64| {
+        let rate = fields.number_or(key, default)?;
+        if (0.0..1.0).contains(&rate) {
+            Ok(rate)
+        } else {
+            Err(fault(fields.place(), format!("'{key}' is {rate}, expected a share from 0 up to 1")))
+        }
+    };
+    if model_type == "distilbert" {
+        let hidden = rate("dropout", 0.1)?;
+        return Ok(Rates {
+            embedding: hidden,
+            attention: rate("attention_dropout", 0.1)?,
+            attention_out: 0.0,
+            feed_forward: hidden,
+            head_in: 0.0,
+            head: rate("seq_classif_dropout", 0.2)?,
+        });
+    }
+    let albert = model_type == "albert";
+    let usual = if albert { 0.0 } else { 0.1 };
+    let hidden = rate("hidden_dropout_prob", usual)?;
+    let head =
+        if albert { rate("classifier_dropout_prob", 0.1)? } else { rate("classifier_dropout", hidden)? };
+    Ok(Rates {
+        embedding: hidden,
+        attention: rate("attention_probs_dropout_prob", usual)?,
+        attention_out: hidden,
+        feed_forward: if albert { 0.0 } else { hidden },
+        head_in: if is_roberta(model_type) || model_type == "electra" { head } else { 0.0 },
+        head,
+    })
 }

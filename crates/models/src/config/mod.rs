@@ -51,6 +51,38 @@ impl Activation {
     }
 }
 
+/// The share of elements that training drops at each place; all 0 for inference.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Rates {
+    /// After the embeddings' norm.
+    pub embedding: f64,
+    /// Attention probabilities.
+    pub attention: f64,
+    /// After the attention's output projection.
+    pub attention_out: f64,
+    /// After the feed-forward block.
+    pub feed_forward: f64,
+    /// Before the dense layer of a classifier's head.
+    pub head_in: f64,
+    /// After the dense layer of a classifier's head.
+    pub head: f64,
+}
+
+impl Rates {
+    /// The same places with another rate wherever there is dropout at all.
+    pub fn all(self, rate: f64) -> Self {
+        let or = |own: f64, has: bool| if has || own > 0.0 { rate } else { 0.0 };
+        Self {
+            embedding: or(self.embedding, true),
+            attention: or(self.attention, true),
+            attention_out: or(self.attention_out, false),
+            feed_forward: or(self.feed_forward, false),
+            head_in: or(self.head_in, false),
+            head: or(self.head, true),
+        }
+    }
+}
+
 /// A checked `config.json`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -84,6 +116,8 @@ pub struct Config {
     pub num_hidden_groups: usize,
     /// Whether a masked-LM decoder is the word matrix when the checkpoint has no decoder of its own.
     pub tie_word_embeddings: bool,
+    /// Dropout while training.
+    pub dropout: Rates,
     /// `regression`, `single_label_classification`, `multi_label_classification`, where the file says.
     pub problem_type: Option<String>,
     labels: Vec<String>,
@@ -164,6 +198,7 @@ impl Config {
             pad_token_id: fields.whole_or("pad_token_id", defaults.pad)?,
             num_hidden_groups: family::groups(&fields, &model_type, sizes.layers)?,
             tie_word_embeddings: fields.flag_or("tie_word_embeddings", true)?,
+            dropout: family::dropout(&fields, &model_type)?,
             problem_type: fields.text("problem_type")?,
             labels: task::labels(&fields)?,
             source: String::new(),

@@ -85,6 +85,13 @@ impl Tokenizer {
         })
     }
 
+    /// The same tokenizer with texts cut earlier.
+    #[must_use]
+    pub fn cut_at(mut self, max_tokens: usize) -> Self {
+        self.max_tokens = self.max_tokens.min(max_tokens);
+        self
+    }
+
     /// The longest input in tokens, special ones included.
     pub fn max_tokens(&self) -> usize {
         self.max_tokens

@@ -1,0 +1,67 @@
+use crate::config::Config;
+use crate::opened::{Opened, Parts};
+use crate::tokenizer::Tokenizer;
+use crate::weights::{Source, Weights};
+use crate::{encoder, families};
+use exegete_core::{Card, Result, Task};
+use exegete_engine::{Context, Real};
+use std::sync::Arc;
+
+/// What a model is put together from, beside its parameters.
+pub(crate) struct Assembly {
+    pub(crate) name: String,
+    /// What messages call its files.
+    pub(crate) place: String,
+    pub(crate) config: Config,
+    pub(crate) tokenizer: Option<Tokenizer>,
+    pub(crate) fingerprint: String,
+    pub(crate) threads: usize,
+}
+
+/// Builds the network of the config's family and head, and the card that says what it is.
+pub(crate) fn assemble<T: Real>(source: &dyn Source<T>, assembly: Assembly) -> Result<Opened<T>> {
+    let Assembly { name, place, config, tokenizer, fingerprint, threads } = assembly;
+    let task = config.task().map_err(|e| e.at(&place))?;
+    let mut weights = Weights::new(source);
+    let network = families::build(&mut weights, &config, task).map_err(|e| e.at(&place))?;
+    let unused: Vec<String> =
+        source.names().into_iter().filter(|name| weights.forgot(name) && !is_buffer(name)).collect();
+    let params = weights.into_taken();
+    let mut warnings = Vec::new();
+    if !unused.is_empty() {
+        let list = unused.join(", ");
+        warnings.push(format!("{place}: {} tensors are not used by this head: {list}", unused.len()));
+    }
+    if task == Task::Encoder && network.head.pooler_is_missing() {
+        warnings.push(format!("{place}: there is no pooler; the pooled vector is the first token's state"));
+    }
+    let card = Card {
+        name,
+        family: config.model_type.clone(),
+        fingerprint,
+        task,
+        labels: labels(&config, task),
+        parameters: params.values().map(|p| p.shape.iter().product::<usize>()).sum(),
+        max_tokens: tokenizer.as_ref().map_or(config.max_tokens(), Tokenizer::max_tokens),
+        layers: config.num_hidden_layers,
+        hidden: config.hidden_size,
+        heads: config.num_attention_heads,
+        warnings,
+    };
+    let sites = encoder::sites(&config, task);
+    let tokenizer = tokenizer.map(Arc::new);
+    Ok(Opened::new(Parts { card, config, tokenizer, network, params, sites, ctx: Context::new(threads) }))
+}
+
+fn labels(config: &Config, task: Task) -> Vec<String> {
+    match task {
+        Task::QuestionAnswering => vec!["start".into(), "end".into()],
+        Task::MaskedLanguageModel | Task::Encoder => Vec::new(),
+        _ => config.labels().to_vec(),
+    }
+}
+
+/// Index buffers are no weights and count as nothing.
+fn is_buffer(name: &str) -> bool {
+    name.ends_with("position_ids") || name.ends_with("token_type_ids")
+}

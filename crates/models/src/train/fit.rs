@@ -1,0 +1,135 @@
+use super::evaluate::{Metric, Metrics, evaluate};
+use super::schedule::{key, order, share};
+use super::state::{self, Progress};
+use super::{Sample, Step, Trainer};
+use exegete_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Instant;
+
+/// What a run learns from and what it is measured on.
+#[derive(Debug, Clone, Default)]
+pub struct Data {
+    /// Rows to learn from.
+    pub train: Vec<Sample>,
+    /// Rows to choose the best epoch by; may be empty.
+    pub dev: Vec<Sample>,
+}
+
+/// Where a run leaves its results.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// The folder that will hold the model, and the state while the run lasts.
+    pub output: &'a Path,
+    /// Steps between two saved states; 0 for none but at the end of an epoch.
+    pub save_every: usize,
+    /// What the best epoch is chosen by.
+    pub metric: Metric,
+}
+
+/// One pass over the training rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Epoch {
+    /// From 1.
+    pub epoch: usize,
+    /// The mean loss over the epoch, each batch before its step, with dropout.
+    pub train_loss: f64,
+    /// On the rows held out, where there are any.
+    pub dev: Option<Metrics>,
+    /// Whether the model was the best so far and was kept.
+    pub kept: bool,
+    /// Spent in steps.
+    pub seconds: f64,
+}
+
+/// What a run tells while it goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// It continues from a saved state.
+    Resumed {
+        /// Steps already taken.
+        steps: usize,
+    },
+    /// One step was taken.
+    Step {
+        /// How many so far.
+        done: usize,
+        /// How many there will be.
+        total: usize,
+        /// What it did.
+        step: &'a Step,
+    },
+    /// An epoch ended.
+    Epoch(&'a Epoch),
+}
+
+/// Trains for the settings' number of epochs and leaves the best model in the output folder.
+///
+/// A run that was killed is taken up again from its last saved state and reaches the same weights; a state left by
+/// other settings or data is refused.
+pub fn fit(
+    trainer: &mut Trainer,
+    data: &Data,
+    run: &Run<'_>,
+    watch: &mut dyn FnMut(&Event<'_>) -> Result<()>,
+) -> Result<Vec<Epoch>> {
+    if data.train.is_empty() {
+        return Err(Error::Input("there are no rows to learn from".into()));
+    }
+    let settings = trainer.settings.clone();
+    let identity = state::identity(trainer, data, run.metric);
+    let batches = data.train.len().div_ceil(settings.batch);
+    let total = batches * settings.epochs;
+    let mut progress = Progress::new(identity);
+    if state::resume(trainer, run.output, &mut progress)? {
+        watch(&Event::Resumed { steps: progress.epochs.len() * batches + progress.batch })?;
+    }
+    while progress.epochs.len() < settings.epochs {
+        let epoch = progress.epochs.len();
+        let order = order(data.train.len(), settings.seed, epoch);
+        for batch in order.chunks(settings.batch).skip(progress.batch) {
+            let started = Instant::now();
+            let done = epoch * batches + progress.batch;
+            let keys: Vec<u64> =
+                batch.iter().map(|&row| key(settings.seed, done as u64 + 1, row as u64)).collect();
+            let samples: Vec<&Sample> = batch.iter().map(|&row| &data.train[row]).collect();
+            let step = trainer.step(&samples, &keys, share(done, total, settings.warmup))?;
+            progress.batch += 1;
+            progress.loss += step.loss * batch.len() as f64;
+            progress.seconds += started.elapsed().as_secs_f64();
+            watch(&Event::Step { done: done + 1, total, step: &step })?;
+            if run.save_every > 0 && (done + 1) % run.save_every == 0 {
+                state::save(trainer, run.output, &progress)?;
+            }
+        }
+        end_epoch(trainer, data, run, &mut progress)?;
+        state::save(trainer, run.output, &progress)?;
+        if let Some(epoch) = progress.epochs.last() {
+            watch(&Event::Epoch(epoch))?;
+        }
+    }
+    state::remove(run.output)?;
+    Ok(progress.epochs)
+}
+
+/// Measures the model, and keeps it where it is the best so far; without rows to measure on, the last one is kept.
+fn end_epoch(trainer: &Trainer, data: &Data, run: &Run<'_>, progress: &mut Progress) -> Result<()> {
+    let memory = trainer.settings.memory_bytes;
+    let measured = !data.dev.is_empty();
+    let dev = measured.then(|| evaluate(trainer.model(), &data.dev, memory)).transpose()?;
+    let figure = dev.as_ref().map(|metrics| run.metric.read(metrics));
+    let kept = figure.is_none() || figure > progress.best;
+    if kept {
+        progress.best = figure;
+        trainer.save(run.output)?;
+    }
+    progress.epochs.push(Epoch {
+        epoch: progress.epochs.len() + 1,
+        train_loss: progress.loss / data.train.len() as f64,
+        dev,
+        kept,
+        seconds: progress.seconds,
+    });
+    (progress.batch, progress.loss, progress.seconds) = (0, 0.0, 0.0);
+    Ok(())
+}

@@ -1,0 +1,65 @@
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// What the rate is multiplied by in a step counted from 0: rises over the warm-up, then falls in a line to zero.
+///
+/// transformers starts from a rate of zero; here the first step already moves.
+pub(super) fn share(step: usize, total: usize, warmup: f64) -> f64 {
+    let rising = warmup * total as f64;
+    let (done, total) = (step as f64, total as f64);
+    if done + 1.0 < rising { (done + 1.0) / rising } else { (total - done) / (total - rising).max(1.0) }
+        .min(1.0)
+}
+
+/// The order in which an epoch sees the rows.
+pub(super) fn order(rows: usize, seed: u64, epoch: usize) -> Vec<usize> {
+    let mut rng = ChaCha8Rng::seed_from_u64(key(seed, epoch as u64, 0));
+    let mut order: Vec<usize> = (0..rows).collect();
+    for last in (1..rows).rev() {
+        // Taking the high bits of a product instead of a remainder: a bias of at most rows/2⁶⁴.
+        let other = (u128::from(rng.next_u64()) * (last as u128 + 1)) >> 64;
+        order.swap(last, other as usize);
+    }
+    order
+}
+
+/// A random key that depends on the seed, the step and the row alone.
+pub(super) fn key(seed: u64, step: u64, row: u64) -> u64 {
+    let mut z = seed;
+    for word in [step, row] {
+        z = (z ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+    }
+    z
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_rises_then_falls() {
+        let shares: Vec<f64> = (0..10).map(|step| share(step, 10, 0.4)).collect();
+        for (got, want) in shares.iter().zip([0.25, 0.5, 0.75, 1.0, 1.0, 5.0 / 6.0, 4.0 / 6.0]) {
+            assert!((got - want).abs() < 1e-12, "{shares:?}");
+        }
+        assert!(shares[9] > 0.0 && shares[9] < 0.2);
+        assert_eq!(share(0, 1, 0.0), 1.0);
+    }
+
+    #[test]
+    fn every_row_comes_once_an_epoch_in_an_order_of_its_own() {
+        let (one, other) = (order(100, 7, 0), order(100, 7, 1));
+        let sorted = |mut order: Vec<usize>| {
+            order.sort_unstable();
+            order
+        };
+        assert_ne!(one, other);
+        assert_eq!(one, order(100, 7, 0));
+        assert_eq!(sorted(one), (0..100).collect::<Vec<_>>());
+        assert_eq!(sorted(other), (0..100).collect::<Vec<_>>());
+        assert!(order(0, 1, 1).is_empty());
+    }
+}

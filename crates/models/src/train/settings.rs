@@ -1,0 +1,90 @@
+use exegete_core::{Error, Result};
+use exegete_engine::Optimiser;
+
+/// How a model is trained. Checked once, before any work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// How often every row is seen.
+    pub epochs: usize,
+    /// Rows a step.
+    pub batch: usize,
+    /// The rule of a step.
+    pub optimiser: Optimiser,
+    /// η at its highest.
+    pub rate: f64,
+    /// Each layer's rate is that of the layer above times this; 1 for one rate everywhere.
+    pub layer_decay: f64,
+    /// The share of all steps over which the rate rises; then it falls to zero in a line.
+    pub warmup: f64,
+    /// λ for matrices; biases and norms have none.
+    pub decay: f64,
+    /// The longest gradient; longer ones are scaled down.
+    pub clip: Option<f64>,
+    /// Dropout in the place of the config's own rates.
+    pub dropout: Option<f64>,
+    /// Texts are cut to this many tokens while training, where it is less than the model reads.
+    pub max_tokens: Option<usize>,
+    /// Of order, dropout and fresh parameters.
+    pub seed: u64,
+    /// Threads; 0 for all.
+    pub threads: usize,
+    /// The most bytes of activations alive at once.
+    pub memory_bytes: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            epochs: 3,
+            batch: 32,
+            optimiser: Optimiser::ADAM_W,
+            rate: 5e-5,
+            layer_decay: 1.0,
+            warmup: 0.06,
+            decay: 0.01,
+            clip: Some(1.0),
+            dropout: None,
+            max_tokens: None,
+            seed: 0,
+            threads: 0,
+            memory_bytes: 2 << 30,
+        }
+    }
+}
+
+impl Settings {
+    /// Whether the numbers make sense.
+    pub(super) fn check(&self) -> Result<()> {
+        let share = |x: f64| (0.0..1.0).contains(&x);
+        let wrong = [
+            (self.epochs == 0, "the number of epochs must be at least 1"),
+            (self.batch == 0, "a batch needs at least 1 row"),
+            (!(self.rate > 0.0 && self.rate.is_finite()), "the rate must be a positive number"),
+            (
+                !(self.layer_decay > 0.0 && self.layer_decay <= 1.0),
+                "the layer decay must lie between 0 and 1",
+            ),
+            (!share(self.warmup), "the warm-up must be a share of the steps from 0 up to 1"),
+            (!(self.decay >= 0.0 && self.decay.is_finite()), "the weight decay cannot be negative"),
+            (self.clip.is_some_and(|clip| !(clip > 0.0)), "the clipping length must be positive"),
+            (self.dropout.is_some_and(|rate| !share(rate)), "the dropout must be a share from 0 up to 1"),
+        ];
+        match wrong.iter().find(|(wrong, _)| *wrong) {
+            Some((_, what)) => Err(Error::Request((*what).into())),
+            None => Ok(()),
+        }
+    }
+
+    /// What a parameter's rate is multiplied by: 1 at the head, less with every layer below it.
+    pub(super) fn layer_share(&self, name: &str, layers: usize) -> f64 {
+        let below = |depth: usize| self.layer_decay.powi(i32::try_from(depth).unwrap_or(i32::MAX));
+        if name.contains("embedding") {
+            return below(layers);
+        }
+        let mut parts = name.split('.').skip_while(|part| *part != "layer").skip(1);
+        match parts.next().and_then(|number| number.parse::<usize>().ok()) {
+            Some(layer) => below(layers.saturating_sub(layer + 1)),
+            None => 1.0,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Where a training run gets its parameters: a folder, or a folder's config and tokenizer with random numbers.
+
+use super::Settings;
+use crate::assemble::{Assembly, assemble};
+use crate::checkpoint::Checkpoint;
+use crate::config::Config;
+use crate::fault::fault;
+use crate::folder;
+use crate::opened::Opened;
+use crate::random::initial;
+use crate::tokenizer::Tokenizer;
+use crate::weights::Source;
+use exegete_core::{Error, Result, Task};
+use exegete_engine::Tensor;
+use serde_json::{Map, Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Where the parameters come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Start {
+    /// A Hugging Face folder of any head; what the new head lacks starts from random numbers.
+    Folder(PathBuf),
+    /// The config and the tokenizer of a folder; every parameter starts from random numbers.
+    Scratch(PathBuf),
+}
+
+/// What the trained model answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// Classification, multi-label or regression.
+    pub task: Task,
+    /// The classes in the order of the logits; one name for regression.
+    pub labels: Vec<String>,
+}
+
+/// A model at the start of its training.
+pub(super) struct Started {
+    pub(super) model: Opened<f32>,
+    pub(super) fresh: Vec<String>,
+    pub(super) companions: Vec<(String, Vec<u8>)>,
+}
+
+/// Files that make up a tokenizer, in any of its shapes.
+const TOKENIZER: &[&str] = &[
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+];
+
+pub(super) fn open(start: &Start, head: &Head, settings: &Settings) -> Result<Started> {
+    let (dir, scratch) = match start {
+        Start::Folder(dir) => (dir, false),
+        Start::Scratch(dir) => (dir, true),
+    };
+    let given = Config::read(dir)?;
+    let config = Config::parse(retarget(&given, head)?)?;
+    let mut tokenizer = Tokenizer::open(dir, &config)?;
+    if let Some(most) = settings.max_tokens {
+        tokenizer = tokenizer.cut_at(most);
+    }
+    let stored = if scratch { None } else { Some(Checkpoint::open(dir)?) };
+    let fingerprint = match &stored {
+        Some(checkpoint) => checkpoint.fingerprint(config.source.as_bytes()),
+        None => format!("scratch-{}", settings.seed),
+    };
+    let deviation = initializer_range(&given)?;
+    let source = Starting { stored, seed: settings.seed, deviation, fresh: Mutex::default() };
+    let assembly = Assembly {
+        name: folder::name(dir),
+        place: dir.display().to_string(),
+        config,
+        tokenizer: Some(tokenizer),
+        fingerprint,
+        threads: settings.threads,
+    };
+    let model = assemble(&source, assembly)?;
+    let fresh = source.fresh.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Started { model, fresh, companions: companions(dir)? })
+}
+
+fn companions(dir: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+    let there = TOKENIZER.iter().filter(|name| dir.join(name).exists());
+    let read = |name: &&str| {
+        let path = dir.join(name);
+        let bytes = fs::read(&path).map_err(|e| fault(path.display(), format!("cannot be read: {e}")))?;
+        Ok(((*name).to_owned(), bytes))
+    };
+    there.map(read).collect()
+}
+
+/// Parameters of a classifier: stored ones where they fit, random ones for a head that the file does not hold.
+struct Starting {
+    stored: Option<Checkpoint>,
+    seed: u64,
+    deviation: f64,
+    fresh: Mutex<Vec<String>>,
+}
+
+impl Source<f32> for Starting {
+    fn find(&self, name: &str, shape: &[usize]) -> Result<Option<Tensor<f32>>> {
+        let random = || {
+            self.fresh.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+            Ok(Some(initial(name, shape, self.seed, self.deviation)))
+        };
+        let Some(stored) = &self.stored else { return random() };
+        // A bare encoder's file leaves out the prefix that a classifier's has.
+        let bare = name.split_once('.').map_or(name, |(_, bare)| bare);
+        match [name, bare].into_iter().find(|name| stored.contains(name)) {
+            Some(found) if !is_head(name) || stored.shape(found) == Some(shape) => stored.find(found, shape),
+            _ if is_head(name) => random(),
+            _ => Ok(None),
+        }
+    }
+
+    /// Everything can be had, and under the names that a classifier's file has.
+    fn contains(&self, _: &str) -> bool {
+        true
+    }
+}
+
+/// Whether a parameter belongs to what stands on top of the encoder.
+fn is_head(name: &str) -> bool {
+    name.contains("classifier") || name.contains("pooler")
+}
+
+/// The config of the same encoder as a classifier with these answers.
+fn retarget(given: &Config, head: &Head) -> Result<String> {
+    let class = match given.model_type.as_str() {
+        "bert" => "Bert",
+        "roberta" => "Roberta",
+        "xlm-roberta" => "XLMRoberta",
+        "camembert" => "Camembert",
+        "distilbert" => "DistilBert",
+        "electra" => "Electra",
+        "albert" => "Albert",
+        other => return Err(Error::Unsupported(format!("the model type '{other}' cannot be trained"))),
+    };
+    let kind = match head.task {
+        Task::Classification => "single_label_classification",
+        Task::MultiLabel => "multi_label_classification",
+        Task::Regression => "regression",
+        other => return Err(Error::Unsupported(format!("training for {other:?} is not supported"))),
+    };
+    let mut map: Map<String, Value> = serde_json::from_str(&given.source)
+        .map_err(|e| Error::Model(format!("config.json: is no JSON object: {e}")))?;
+    for stale in ["_name_or_path", "num_labels", "_num_labels", "torch_dtype", "dtype"] {
+        map.remove(stale);
+    }
+    let names = || head.labels.iter().enumerate();
+    let numbers: Map<String, Value> = names().map(|(i, name)| (name.clone(), i.into())).collect();
+    let labels: Map<String, Value> = names().map(|(i, name)| (i.to_string(), name.as_str().into())).collect();
+    map.insert("architectures".into(), json!([format!("{class}ForSequenceClassification")]));
+    map.insert("problem_type".into(), kind.into());
+    map.insert("id2label".into(), labels.into());
+    map.insert("label2id".into(), numbers.into());
+    let text = serde_json::to_string_pretty(&map);
+    text.map_err(|e| Error::Model(format!("config.json: cannot be written: {e}")))
+}
+
+fn initializer_range(config: &Config) -> Result<f64> {
+    crate::config::Fields::parse("config.json", &config.source)?.number_or("initializer_range", 0.02)
+}

@@ -1,0 +1,115 @@
+//! The state of an unfinished run, so that a killed one loses minutes and not hours.
+
+use super::{Data, Epoch, Metric, Trainer};
+use crate::checkpoint::{Checkpoint, Fnv, Stored, write};
+use crate::fault::fault;
+use crate::weights::matrix;
+use exegete_core::{Error, Result};
+use exegete_engine::Tensor;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+const FILE: &str = "training_state.safetensors";
+/// The note of the file that holds the progress.
+const NOTE: &str = "exegete.training";
+
+/// How far a run has come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// Of settings, data and start; a state is only taken up by the run that it belongs to.
+    identity: String,
+    /// Epochs that are over.
+    pub(super) epochs: Vec<Epoch>,
+    /// Batches of the epoch at hand.
+    pub(super) batch: usize,
+    /// The sum of its rows' losses.
+    pub(super) loss: f64,
+    /// Spent in its steps.
+    pub(super) seconds: f64,
+    /// The best figure so far.
+    pub(super) best: Option<f64>,
+    /// Steps of the optimiser.
+    steps: u64,
+}
+
+impl Progress {
+    pub(super) fn new(identity: String) -> Self {
+        Self { identity, epochs: Vec::new(), batch: 0, loss: 0.0, seconds: 0.0, best: None, steps: 0 }
+    }
+}
+
+/// What makes two runs the same run.
+pub(super) fn identity(trainer: &Trainer, data: &Data, metric: Metric) -> String {
+    let mut hash = Fnv::default();
+    // Threads and memory change roundings, not the run.
+    let settings = super::Settings { threads: 0, memory_bytes: 0, ..trainer.settings.clone() };
+    hash.field(format!("{settings:?} {metric:?}").as_bytes());
+    hash.field(trainer.model.parts.card.fingerprint.as_bytes());
+    for sample in data.train.iter().chain(&data.dev) {
+        let ids: Vec<u8> =
+            sample.row.encoded.tokens.iter().flat_map(|token| token.id.to_le_bytes()).collect();
+        hash.field(&ids);
+        hash.field(format!("{:?}", sample.label).as_bytes());
+    }
+    hash.hex()
+}
+
+/// Writes the state of a run.
+pub(super) fn save(trainer: &Trainer, dir: &Path, progress: &Progress) -> Result<()> {
+    fs::create_dir_all(dir).map_err(|e| fault(dir.display(), format!("cannot be made: {e}")))?;
+    let mut tensors = Vec::new();
+    for (name, moments) in trainer.names.iter().zip(&trainer.moments) {
+        let param = &trainer.model.parts.params[name];
+        let parts = [("value", param.value.data()), ("first", &moments.first), ("second", &moments.second)];
+        for (kind, values) in parts.into_iter().filter(|(_, values)| !values.is_empty()) {
+            tensors.push(Stored { name: format!("{kind}/{name}"), shape: &param.shape, values });
+        }
+    }
+    let progress = Progress { steps: trainer.steps, ..progress.clone() };
+    let text = serde_json::to_string(&progress).map_err(|e| Error::Request(e.to_string()))?;
+    write(&dir.join(FILE), &tensors, &[(NOTE, &text)])
+}
+
+/// Takes up a saved state, where there is one of this very run.
+pub(super) fn resume(trainer: &mut Trainer, dir: &Path, progress: &mut Progress) -> Result<bool> {
+    let path = dir.join(FILE);
+    if !path.exists() {
+        return Ok(false);
+    }
+    let broken = |what: &str| fault(path.display(), format!("{what}; remove it to start anew"));
+    let state = Checkpoint::open_file(&path)?;
+    let found: Progress = state
+        .note(NOTE)
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .ok_or_else(|| broken("is no state of a training run"))?;
+    if found.identity != progress.identity {
+        return Err(broken("belongs to a run with other settings, data or another start"));
+    }
+    let read = |kind: &str, name: &str, expected: usize| -> Result<Vec<f32>> {
+        let values = state.read(&format!("{kind}/{name}"))?;
+        let values: &[f32] = values.as_ref();
+        if values.len() == expected { Ok(values.to_vec()) } else { Err(broken("does not fit the model")) }
+    };
+    let mut values = BTreeMap::new();
+    for (name, moments) in trainer.names.iter().zip(&mut trainer.moments) {
+        let param = &trainer.model.parts.params[name];
+        let (rows, cols) = matrix(&param.shape);
+        values.insert(name.clone(), Tensor::new(rows, cols, read("value", name, rows * cols)?));
+        moments.first = read("first", name, moments.first.len())?;
+        if !moments.second.is_empty() {
+            moments.second = read("second", name, moments.second.len())?;
+        }
+    }
+    trainer.model = trainer.model.replaced(trainer.model.parts.card.clone(), values)?;
+    trainer.steps = found.steps;
+    *progress = found;
+    Ok(true)
+}
+
+/// Removes the state of a run that is over.
+pub(super) fn remove(dir: &Path) -> Result<()> {
+    let path = dir.join(FILE);
+    fs::remove_file(&path).map_err(|e| fault(path.display(), format!("cannot be removed: {e}")))
+}

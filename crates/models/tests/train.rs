@@ -1,0 +1,387 @@
+//! Training against PyTorch's optimisers, and what every run must keep: its seed, its place, its names.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use exegete_core::{Array, Example, Label, Learner, Model, Site, Task};
+use exegete_engine::{Op, Unary};
+use exegete_models::loss::supervised;
+use exegete_models::train::*;
+use exegete_models::{Options, load};
+use exegete_testkit::golden::{self, Comparison, Labelled, Training};
+use std::path::{Path, PathBuf};
+
+fn plain() -> Settings {
+    Settings { dropout: Some(0.0), clip: None, threads: 2, ..Settings::default() }
+}
+
+fn folder(name: &str) -> PathBuf {
+    golden::root().join(name)
+}
+
+fn trainer(start: Start, settings: Settings) -> Trainer {
+    let labels = ["negative", "neutral", "positive"].map(str::to_owned).to_vec();
+    Trainer::new(&start, &Head { task: Task::Classification, labels }, settings, Goal::default()).unwrap()
+}
+
+fn samples(trainer: &Trainer, rows: &[Labelled]) -> Vec<Sample> {
+    let sample = |row: &Labelled| trainer.sample(&Example::text(&row.text), Label::Class(row.label)).unwrap();
+    rows.iter().map(sample).collect()
+}
+
+fn learner(trainer: &Trainer) -> &dyn Learner {
+    trainer.model().learner().unwrap()
+}
+
+fn weights(trainer: &Trainer) -> Vec<(String, Array)> {
+    let learner = learner(trainer);
+    learner
+        .parameters()
+        .into_iter()
+        .map(|(name, _)| (name.clone(), learner.parameter(&name).unwrap()))
+        .collect()
+}
+
+/// Steps with a constant rate; the losses before each, and the trainer after.
+fn steps(case: &Training, settings: Settings, count: usize) -> (Vec<Step>, Trainer) {
+    let mut trainer = trainer(Start::Folder(folder(&case.folder)), settings);
+    let mut done = Vec::new();
+    for batch in &case.batches[..count] {
+        let batch = samples(&trainer, batch);
+        let batch: Vec<&Sample> = batch.iter().collect();
+        done.push(trainer.step(&batch, &vec![0; batch.len()], 1.0).unwrap());
+    }
+    (done, trainer)
+}
+
+/// The largest difference of all parameters from the recorded ones.
+fn worst(case: &Training, stage: &str, trainer: &Trainer, skip: &[String]) -> f64 {
+    let mut comparison = Comparison::default();
+    for (name, value) in weights(trainer).iter().filter(|(name, _)| !skip.contains(name)) {
+        comparison.compare(name, &case.values[&format!("{stage}/after/{name}")], value);
+    }
+    comparison.worst().0
+}
+
+#[test]
+fn one_step_is_pytorchs() {
+    let cases = golden::training().unwrap();
+    assert_eq!(cases.len(), 3);
+    for case in &cases {
+        let settings = Settings { rate: case.adamw.rate, decay: case.adamw.decay, ..plain() };
+        let trainer = trainer(Start::Folder(folder(&case.folder)), settings.clone());
+        let batch = samples(&trainer, &case.batches[0]);
+        let batch: Vec<&Sample> = batch.iter().collect();
+        let (_, gradients) = trainer.gradient(&batch, &[0; 4]).unwrap();
+        let mut comparison = Comparison::default();
+        for ((name, shape), gradient) in learner(&trainer).parameters().iter().zip(&gradients) {
+            let found = Array::new(shape.clone(), gradient.data().to_vec()).unwrap();
+            comparison.compare(name, &case.values[&format!("one/gradient/{name}")], &found);
+        }
+        comparison.assert_within(1e-5);
+        let (done, after) = steps(case, settings, 1);
+        assert!((done[0].loss - f64::from(case.values["one/loss"].data[0])).abs() < 1e-5);
+        let error = worst(case, "one", &after, &case.skip);
+        println!("{}: gradients {:.1e}, after one step {error:.1e}", case.folder, comparison.worst().0);
+        assert!(error < 1e-5, "{}: {error:e}", case.folder);
+    }
+}
+
+#[test]
+fn three_steps_with_clipping_and_decay_are_pytorchs() {
+    for case in &golden::training().unwrap() {
+        let golden::AdamW { rate, decay, clip } = case.adamw;
+        let right = Settings { rate, decay, clip: Some(clip), ..plain() };
+        let (done, after) = steps(case, right.clone(), 3);
+        for (i, step) in done.iter().enumerate() {
+            assert!((step.loss - f64::from(case.values["three/losses"].data[i])).abs() < 1e-5);
+            assert!((step.norm - f64::from(case.values["three/norms"].data[i])).abs() < 1e-4);
+        }
+        let error = worst(case, "three", &after, &case.skip);
+        println!("{}: after three steps {error:.1e}", case.folder);
+        assert!(error < 1e-5, "{}: {error:e}", case.folder);
+        // Each of these must show.
+        for wrong in [
+            Settings { decay: 0.02, ..right.clone() },
+            Settings { rate: 1.02 * rate, ..right.clone() },
+            Settings { clip: None, ..right },
+        ] {
+            let error = worst(case, "three", &steps(case, wrong.clone(), 3).1, &case.skip);
+            assert!(error > 1e-5, "{}: {wrong:?} goes unseen: {error:e}", case.folder);
+        }
+        let sgd = Settings {
+            rate: case.sgd.rate,
+            decay: case.sgd.decay,
+            optimiser: Optimiser::Sgd { momentum: case.sgd.momentum },
+            ..plain()
+        };
+        let error = worst(case, "sgd", &steps(case, sgd, 3).1, &[]);
+        println!("{}: after three steps of SGD {error:.1e}", case.folder);
+        assert!(error < 1e-5, "{}: {error:e}", case.folder);
+    }
+}
+
+/// Sentences whose class is the one word they hold of three.
+fn separable(count: usize) -> Vec<Labelled> {
+    let (words, marks) = (["the film", "a plot", "music", "it was", "and"], ["slow", "warm", "honest"]);
+    let row = |i: usize| {
+        let label = i % 3;
+        let text = format!("{} {} {}", words[i / 3 % 5], marks[label], words[i / 15 % 5]);
+        Labelled { text, label }
+    };
+    (0..count).map(row).collect()
+}
+
+fn tiny(epochs: usize) -> Settings {
+    Settings { epochs, batch: 8, rate: 3e-3, threads: 2, ..Settings::default() }
+}
+
+fn run(settings: Settings, train: &[Labelled], dev: &[Labelled], output: &Path) -> (Trainer, Vec<Epoch>) {
+    let mut trainer = trainer(Start::Scratch(folder("bert-sequence")), settings);
+    let data = Data { train: samples(&trainer, train), dev: samples(&trainer, dev) };
+    let run = Run { output, save_every: 3, metric: Metric::Accuracy };
+    let epochs = fit(&mut trainer, &data, &run, &mut |_| Ok(())).unwrap();
+    (trainer, epochs)
+}
+
+#[test]
+fn a_separable_toy_is_learned_and_shuffled_labels_are_not() {
+    let output = tempfile::tempdir().unwrap();
+    let rows = separable(75);
+    let (train, dev) = rows.split_at(60);
+    let best = |epochs: &[Epoch]| epochs.iter().filter_map(|e| e.dev?.accuracy).fold(0.0, f64::max);
+    let (_, learned) = run(tiny(12), train, dev, output.path());
+    assert_eq!(best(&learned), 1.0, "{learned:?}");
+    let shuffled: Vec<Labelled> = train
+        .iter()
+        .enumerate()
+        // Every word gets every class equally often: nothing is left to learn.
+        .map(|(i, row)| Labelled { text: row.text.clone(), label: (row.label + i / 3) % 3 })
+        .collect();
+    let (_, epochs) = run(tiny(12), &shuffled, dev, output.path());
+    assert!(epochs.last().unwrap().dev.unwrap().accuracy.unwrap() < 0.7, "{epochs:?}");
+}
+
+#[test]
+fn a_seed_gives_the_same_weights_twice_and_another_does_not() {
+    let output = tempfile::tempdir().unwrap();
+    let rows = separable(30);
+    let weights = |seed| weights(&run(Settings { seed, ..tiny(2) }, &rows, &[], output.path()).0);
+    let (one, again, other) = (weights(1), weights(1), weights(2));
+    assert!(one == again, "the same seed gave other weights");
+    assert!(one != other, "another seed gave the same weights");
+}
+
+/// A run that stops between two saved states and is taken up again, at every place where it could stop.
+#[test]
+fn an_interrupted_run_reaches_the_same_weights() {
+    let rows = separable(30);
+    let whole = tempfile::tempdir().unwrap();
+    let (expected, epochs) = run(tiny(2), &rows, &rows, whole.path());
+    for stop_after in 1..8 {
+        let folder_ = tempfile::tempdir().unwrap();
+        let place = Run { output: folder_.path(), save_every: 3, metric: Metric::Accuracy };
+        let mut trainer = trainer(Start::Scratch(folder("bert-sequence")), tiny(2));
+        let data = Data { train: samples(&trainer, &rows), dev: samples(&trainer, &rows) };
+        let stopped = fit(&mut trainer, &data, &place, &mut |event| match event {
+            Event::Step { done, .. } if *done == stop_after => {
+                Err(exegete_core::Error::Request("stop".into()))
+            }
+            _ => Ok(()),
+        });
+        assert!(stopped.is_err());
+        let (resumed, again) = run(tiny(2), &rows, &rows, folder_.path());
+        assert!(weights(&expected) == weights(&resumed), "stopped after {stop_after} steps");
+        assert_eq!(epochs.len(), again.len());
+        assert_eq!(epochs.last().unwrap().dev, again.last().unwrap().dev);
+        assert!(!folder_.path().join("training_state.safetensors").exists());
+        let read = |dir: &Path| std::fs::read(dir.join("model.safetensors")).unwrap();
+        assert!(read(whole.path()) == read(folder_.path()), "the saved models differ");
+    }
+}
+
+#[test]
+fn a_state_of_another_run_is_refused() {
+    let output = tempfile::tempdir().unwrap();
+    let rows = separable(30);
+    let place = Run { output: output.path(), save_every: 1, metric: Metric::Accuracy };
+    let mut first = trainer(Start::Scratch(folder("bert-sequence")), tiny(2));
+    let data = Data { train: samples(&first, &rows), dev: Vec::new() };
+    fit(&mut first, &data, &place, &mut |event| match event {
+        Event::Step { done: 2, .. } => Err(exegete_core::Error::Request("stop".into())),
+        _ => Ok(()),
+    })
+    .unwrap_err();
+    for other in [Settings { seed: 9, ..tiny(2) }, Settings { rate: 1e-3, ..tiny(2) }] {
+        let mut second = trainer(Start::Scratch(folder("bert-sequence")), other);
+        let error = fit(&mut second, &data, &place, &mut |_| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("other settings"), "{error}");
+    }
+    std::fs::write(output.path().join("training_state.safetensors"), b"rubbish").unwrap();
+    let mut second = trainer(Start::Scratch(folder("bert-sequence")), tiny(2));
+    let error = fit(&mut second, &data, &place, &mut |_| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("training_state.safetensors"), "{error}");
+}
+
+/// The written folder is the model, under the names that transformers gives to a classifier of the family.
+#[test]
+fn every_family_trains_from_a_bare_encoder_and_is_written_under_the_right_names() {
+    for family in ["bert", "roberta", "xlm-roberta", "distilbert", "electra", "albert"] {
+        let output = tempfile::tempdir().unwrap();
+        let mut trainer = trainer(Start::Folder(folder(&format!("{family}-bare"))), tiny(1));
+        assert!(
+            !trainer.fresh().is_empty()
+                && trainer
+                    .fresh()
+                    .iter()
+                    .all(|name| { name.contains("classifier") || name.contains("pooler") }),
+            "{family}: {:?}",
+            trainer.fresh()
+        );
+        let data = Data { train: samples(&trainer, &separable(9)), dev: Vec::new() };
+        let place = Run { output: output.path(), save_every: 0, metric: Metric::Loss };
+        fit(&mut trainer, &data, &place, &mut |_| Ok(())).unwrap();
+        let written = load(output.path(), &Options::default()).unwrap();
+        assert_eq!(written.card().warnings, Vec::<String>::new(), "{family}");
+        let names = |model: &dyn Model| model.learner().unwrap().parameters();
+        let golden = load(&folder(&format!("{family}-sequence")), &Options::default()).unwrap();
+        assert_eq!(names(&*written), names(&*golden), "{family}");
+        let text = [Example::text("the film was slow")];
+        assert_eq!(written.predict(&text).unwrap(), trainer.model().predict(&text).unwrap(), "{family}");
+    }
+}
+
+#[test]
+fn a_head_of_another_size_starts_anew_and_one_that_fits_is_kept() {
+    let start = || Start::Folder(folder("bert-sequence"));
+    assert!(trainer(start(), plain()).fresh().is_empty());
+    let head = Head { task: Task::Classification, labels: vec!["no".into(), "yes".into()] };
+    let two = Trainer::new(&start(), &head, plain(), Goal::default()).unwrap();
+    assert_eq!(two.fresh(), ["classifier.weight", "classifier.bias"]);
+    let number = Head { task: Task::Regression, labels: vec!["value".into()] };
+    let number = Trainer::new(&start(), &number, plain(), Goal::default()).unwrap();
+    assert_eq!(number.model().card().task, Task::Regression);
+    let tags = Head { task: Task::TokenClassification, labels: vec!["x".into()] };
+    assert!(Trainer::new(&start(), &tags, plain(), Goal::default()).is_err());
+}
+
+/// Each loss falls, and its gradient is the slope of the loss.
+#[test]
+fn every_loss_can_be_trained() {
+    type Make = fn(usize) -> Label;
+    let cases: [(Task, &[&str], Make); 4] = [
+        (Task::Classification, &["a", "b", "c"], |class| Label::Class(class)),
+        (Task::Classification, &["a", "b", "c"], |class| {
+            let share = |i| if i == class { 0.8 } else { 0.1 };
+            Label::Soft((0..3).map(share).collect())
+        }),
+        (Task::MultiLabel, &["a", "b", "c"], |class| {
+            Label::Labels((0..3).map(|i| f32::from(u8::from(i != class))).collect())
+        }),
+        (Task::Regression, &["value"], |class| Label::Value(class as f32)),
+    ];
+    for (task, labels, make) in cases {
+        let head = Head { task, labels: labels.iter().map(|&l| l.to_owned()).collect() };
+        let start = Start::Folder(folder("bert-bare"));
+        let mut trainer =
+            Trainer::new(&start, &head, Settings { rate: 1e-3, ..plain() }, Goal::default()).unwrap();
+        let rows = separable(12);
+        let sample = |row: &Labelled| trainer.sample(&Example::text(&row.text), make(row.label)).unwrap();
+        let rows: Vec<Sample> = rows.iter().map(sample).collect();
+        let batch: Vec<&Sample> = rows.iter().collect();
+        let losses: Vec<f64> = (0..8).map(|_| trainer.step(&batch, &[0; 12], 1.0).unwrap().loss).collect();
+        assert!(losses[7] < losses[0], "{task:?}: {losses:?}");
+        let measured = evaluate(trainer.model(), &rows, 1 << 30).unwrap();
+        let next = trainer.gradient(&batch, &[0; 12]).unwrap().0;
+        let mean = next.iter().sum::<f64>() / 12.0;
+        assert!((measured.loss - mean).abs() < 1e-5, "{task:?}: {} measured, {mean} trained", measured.loss);
+    }
+}
+
+/// A term on the attention, written by the caller, is trained like the loss itself.
+#[test]
+fn an_objective_can_be_extended() {
+    let probs: Site = "layer.0.attn.probs".parse().unwrap();
+    let goal = |weight: f64| Goal {
+        reads: vec![probs],
+        losses: Box::new(move |forward| {
+            let losses = supervised(forward)?;
+            // Σ p² over the whole batch, on the first row: large where attention is sharp.
+            let attention = forward.value(probs)?;
+            let squares = forward.tape.apply(Op::Unary(Unary::Square), [attention]);
+            let total = forward.tape.apply(Op::RowSum, [squares]); // [1, 1]
+            let mut share = vec![0.0; forward.rows.len()];
+            share[0] = weight as f32;
+            let share = exegete_engine::Tensor::new(share.len(), 1, share);
+            let spread = forward.tape.apply(Op::Linear, [share.into(), total]); // [B, 1]
+            Ok(forward.tape.apply(Op::Add, [losses, spread]))
+        }),
+    };
+    let head = Head { task: Task::Classification, labels: ["a", "b", "c"].map(str::to_owned).to_vec() };
+    let sharpness = |weight: f64| {
+        let start = Start::Folder(folder("bert-sequence"));
+        let mut trainer =
+            Trainer::new(&start, &head, Settings { rate: 3e-3, ..plain() }, goal(weight)).unwrap();
+        let rows = samples(&trainer, &separable(6));
+        let batch: Vec<&Sample> = rows.iter().collect();
+        let first = trainer.gradient(&batch, &[0; 6]).unwrap().0[0];
+        (0..10).for_each(|_| drop(trainer.step(&batch, &[0; 6], 1.0).unwrap()));
+        let open = trainer.model().open().unwrap();
+        let pass =
+            open.forward(std::slice::from_ref(&rows[0].row), &exegete_core::Plan::keep([probs])).unwrap();
+        (first, pass.value(probs, 0).unwrap().data.iter().map(|p| p * p).sum::<f32>())
+    };
+    let (plain, penalised, rewarded) = (sharpness(0.0), sharpness(1.0), sharpness(-1.0));
+    assert!(penalised.0 > plain.0, "the term is not in the loss");
+    assert!(penalised.1 < plain.1 && plain.1 < rewarded.1, "{penalised:?} {plain:?} {rewarded:?}");
+    let unasked = Goal { reads: Vec::new(), losses: goal(1.0).losses };
+    let trainer =
+        Trainer::new(&Start::Folder(folder("bert-sequence")), &head, self::plain(), unasked).unwrap();
+    let rows = samples(&trainer, &separable(3));
+    let error = trainer.gradient(&rows.iter().collect::<Vec<_>>(), &[0; 3]).unwrap_err().to_string();
+    assert!(error.contains("layer.0.attn.probs"), "{error}");
+}
+
+/// A batch that does not fit the memory is cut, and a row's dropout does not depend on its company.
+#[test]
+fn parts_of_a_batch_add_up() {
+    let noisy = Settings { dropout: None, ..plain() };
+    let whole = trainer(Start::Folder(folder("bert-sequence")), noisy.clone());
+    let cut = trainer(Start::Folder(folder("bert-sequence")), Settings { memory_bytes: 1, ..noisy });
+    let still = trainer(Start::Folder(folder("bert-sequence")), plain());
+    let rows = samples(&whole, &separable(7));
+    let batch: Vec<&Sample> = rows.iter().collect();
+    let keys: Vec<u64> = (0..7).map(|i| 1000 + i * 77).collect();
+    let (one, two) = (whole.gradient(&batch, &keys).unwrap(), cut.gradient(&batch, &keys).unwrap());
+    let other = still.gradient(&batch, &keys).unwrap();
+    let gap = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(gap(&one.0, &two.0) < 1e-5, "{:?} {:?}", one.0, two.0);
+    assert!(gap(&one.0, &other.0) > 1e-3, "dropout changes nothing");
+    for (a, b) in one.1.iter().zip(&two.1) {
+        let gap = a.data().iter().zip(b.data()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(gap < 1e-5, "{gap}");
+    }
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused_and_divergence_is_named() {
+    let head = Head { task: Task::Classification, labels: vec!["a".into(), "b".into(), "c".into()] };
+    for (wrong, told) in [
+        (Settings { epochs: 0, ..plain() }, "epochs"),
+        (Settings { batch: 0, ..plain() }, "batch"),
+        (Settings { rate: f64::NAN, ..plain() }, "rate"),
+        (Settings { layer_decay: 0.0, ..plain() }, "layer decay"),
+        (Settings { warmup: 1.0, ..plain() }, "warm-up"),
+        (Settings { decay: -1.0, ..plain() }, "decay"),
+        (Settings { clip: Some(0.0), ..plain() }, "clipping"),
+        (Settings { dropout: Some(1.0), ..plain() }, "dropout"),
+    ] {
+        let start = Start::Folder(folder("bert-sequence"));
+        let error = Trainer::new(&start, &head, wrong, Goal::default()).err().unwrap().to_string();
+        assert!(error.contains(told), "{told}: {error}");
+    }
+    let sgd = Settings { rate: 1e30, optimiser: Optimiser::Sgd { momentum: 0.0 }, ..plain() };
+    let mut trainer = trainer(Start::Folder(folder("bert-sequence")), sgd);
+    let rows = samples(&trainer, &separable(6));
+    let batch: Vec<&Sample> = rows.iter().collect();
+    let error = (0..4).find_map(|_| trainer.step(&batch, &[0; 6], 1.0).err()).unwrap().to_string();
+    assert!(error.contains("diverged") || error.contains("overflow") || error.contains("NaN"), "{error}");
+}
