@@ -37,10 +37,9 @@ fn check_weights(bytes: Vec<u8>) {
         let count: usize = checkpoint.shape(name).unwrap_or_default().iter().product();
         match checkpoint.read(name) {
             Err(error) => assert_one_line(&error.to_string()),
-            Ok(values) => assert!(values.as_ref().len() == count && count <= size),
+            Ok(values) => assert!(values.as_ref().len() == count && count <= 4 * size),
         }
     }
-    checkpoint.first_non_finite();
     assert_eq!(checkpoint.fingerprint(b"").len(), 32);
 }
 

@@ -147,10 +147,14 @@ pub enum Label {
     Value(f32),
 }
 
-/// Which class a data set means: it writes a label by its name or, where no label has that name, by its index.
+/// Which class a data set means: it writes a label by its name or, where the names are words, by its index.
+///
+/// Where names are numbers themselves, a number that is none of them is unknown: ratings from 1 to 5 have no 0.
 pub fn class_index(labels: &[String], given: &str) -> Option<usize> {
     let named = labels.iter().position(|label| label == given);
-    named.or_else(|| given.parse::<usize>().ok().filter(|&index| index < labels.len()))
+    let numbers = labels.iter().any(|label| label.parse::<f64>().is_ok());
+    let index = || given.parse::<usize>().ok().filter(|&index| !numbers && index < labels.len());
+    named.or_else(index)
 }
 
 /// Anything that answers for texts.
@@ -238,4 +242,23 @@ pub trait Learner: Send + Sync {
 
     /// (∂²ΣL/∂θ²) v over the selected parameters, exactly.
     fn hvp(&self, rows: &[Row], labels: &[Label], select: &[String], v: &[Array]) -> Result<Vec<Array>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_meant_by_name_or_by_index_but_numbers_only_by_name() {
+        let check = |labels: &[&str], given: &str, expected: Option<usize>| {
+            let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
+            assert_eq!(class_index(&labels, given), expected, "{labels:?} {given}");
+        };
+        check(&["no", "yes"], "yes", Some(1));
+        check(&["no", "yes"], "1", Some(1));
+        check(&["no", "yes"], "2", None);
+        check(&["1", "2", "3"], "1", Some(0));
+        check(&["1", "2", "3"], "0", None);
+        check(&["10", "20"], "1", None);
+    }
 }

@@ -25,6 +25,7 @@ mod tensor;
 
 pub use context::{Context, Counts};
 pub use dual::Dual;
+pub use kernels::dropout::random_bits;
 
 pub use op::{Dropout, Heads, Op, OpKind, Patch, Unary};
 pub use optimiser::{Moments, Optimiser, Update, squared_norm};

@@ -27,7 +27,7 @@ struct Outcome {
 
 /// Runs every check and prints a table; whether all passed.
 pub(crate) fn run(folder: &Folder) -> Result<bool> {
-    let load = |precision, threads| exegete::load(&folder.dir, &Options { precision, threads });
+    let load = |precision, threads| model::open_with(folder.dir.as_deref(), &Options { precision, threads });
     let fast = load(Precision::F32, 0)?;
     let exact = load(Precision::F64, 0)?;
     model::warn(fast.card());

@@ -48,7 +48,7 @@ pub(crate) struct Predict {
     /// The column that holds the right label; the accuracy is then said at the end.
     #[arg(long, value_name = "C", requires = "input")]
     pub(crate) label_column: Option<String>,
-    /// A Hugging Face folder.
+    /// A Hugging Face folder [default: the model for English sentiment that is part of the program].
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
     /// How to write the predictions.
@@ -94,11 +94,11 @@ pub(crate) struct Train {
     /// Replace a model that the output folder already holds.
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// The Hugging Face folder to start from.
+    /// The Hugging Face folder to start from [default: the model that is part of the program].
     #[arg(long, value_name = "DIR")]
-    pub(crate) model: PathBuf,
+    pub(crate) model: Option<PathBuf>,
     /// Take only the config and the tokenizer of the folder, and random weights.
-    #[arg(long)]
+    #[arg(long, requires = "model")]
     pub(crate) from_scratch: bool,
     /// The column that holds the text [default: the first of text, sentence, content].
     #[arg(long, value_name = "C")]
@@ -109,15 +109,15 @@ pub(crate) struct Train {
     /// The column that holds the label: a class by name or number, labels or soft shares separated by |, or a number.
     #[arg(long, value_name = "C", default_value = "label")]
     pub(crate) label_column: String,
-    /// The classes in order, such as negative,positive [default: the model's own, else those found in the rows].
+    /// The classes in order, such as negative,positive [default: the model's own where the rows use their names, else those found in the rows].
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) labels: Vec<String>,
     /// What is made small.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) loss: Loss,
-    /// What the best epoch is chosen by.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) metric: Metric,
+    /// What the best epoch is chosen by [default: accuracy].
+    #[arg(long, value_enum, requires = "dev")]
+    pub(crate) metric: Option<Metric>,
     /// How often every row is seen.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) epochs: usize,
@@ -130,9 +130,9 @@ pub(crate) struct Train {
     /// The learning rate at its highest.
     #[arg(long, value_name = "X", default_value_t = 5e-5)]
     pub(crate) rate: f64,
-    /// The momentum of sgd.
-    #[arg(long, value_name = "X", default_value_t = 0.9)]
-    pub(crate) momentum: f64,
+    /// The momentum of sgd [default: 0.9].
+    #[arg(long, value_name = "X")]
+    pub(crate) momentum: Option<f64>,
     /// Each layer's rate is that of the layer above times this.
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub(crate) layer_decay: f64,
@@ -209,13 +209,28 @@ pub(crate) enum Model {
     Sites(Folder),
     /// Run the conformance suite on it: sites fire, edits take effect, gradients match differences.
     Check(Folder),
+    /// Write it as a plain Hugging Face folder of single precision.
+    Export(Export),
+}
+
+/// `exegete model export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// A Hugging Face folder [default: the model that is part of the program].
+    pub(crate) dir: Option<PathBuf>,
+    /// The folder to write.
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Replace a model that the output folder already holds.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
 }
 
 /// A model folder and how to print what is said about it.
 #[derive(Debug, Args)]
 pub(crate) struct Folder {
-    /// A Hugging Face folder.
-    pub(crate) dir: PathBuf,
+    /// A Hugging Face folder [default: the model that is part of the program].
+    pub(crate) dir: Option<PathBuf>,
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TableFormat,
@@ -247,7 +262,7 @@ pub(crate) struct Resources {
     /// Threads; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
-    /// Memory for activations, such as 2GiB or 512MB; weights come on top.
+    /// Memory for activations, such as 2GiB or 512MB; weights, and what training keeps for each, come on top.
     #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = crate::size::parse)]
     pub(crate) memory: usize,
 }

@@ -105,13 +105,18 @@ impl Source {
     }
 
     /// An error about the row that was read last.
-    pub(crate) fn rejected(&self, what: impl std::fmt::Display) -> anyhow::Error {
+    fn rejected(&self, what: impl std::fmt::Display) -> anyhow::Error {
         match &self.rows {
             Rows::Argument(_) => anyhow::anyhow!("{what}"),
             Rows::Text(lines) | Rows::Table(lines, ..) | Rows::JsonLines(lines) => {
                 lines.error(self.line, what)
             }
         }
+    }
+
+    /// The line of the row that was read last, from 1.
+    pub(crate) fn line(&self) -> usize {
+        self.line
     }
 
     /// The next example; none at the end.

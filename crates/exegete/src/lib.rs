@@ -46,7 +46,7 @@ pub use exegete_core::{
     Record, Result, Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Span, Spent, Tag, Target, Task, Token,
     TokenScore, Unit, Units, Work, best_span, class_index,
 };
-pub use exegete_models::{Options, Precision, load};
+pub use exegete_models::{DEFAULT, Options, Precision, export, load, load_default};
 
 /// The suite that every model must pass, whoever wrote it.
 pub mod conformance {

@@ -45,6 +45,7 @@ fn execute(command: &cli::Command) -> anyhow::Result<ExitCode> {
         cli::Command::Model(cli::Model::Check(folder)) => {
             return Ok(if check::run(folder)? { ExitCode::SUCCESS } else { ExitCode::from(1) });
         }
+        cli::Command::Model(cli::Model::Export(args)) => model::export(args)?,
         cli::Command::Train(args) => train::run(args)?,
         cli::Command::Bench(args) => bench::run(args)?,
     }

@@ -1,6 +1,6 @@
 //! Opening models for the commands, and `exegete model info|sites`.
 
-use crate::cli::{Folder, TableFormat};
+use crate::cli::{Export, Folder, TableFormat};
 use crate::table;
 use anyhow::{Result, bail};
 use exegete::{Card, Example, Field, Model, Options, Precision, SiteInfo, Task};
@@ -10,15 +10,27 @@ use std::sync::Arc;
 
 /// The model a command was asked to use, with its warnings said.
 pub(crate) fn load(dir: Option<&Path>, threads: usize) -> Result<Arc<dyn Model>> {
-    let Some(dir) = dir else {
-        bail!(
-            "no model was named and there is no default model yet; give --model DIR, \
-             a Hugging Face folder with config.json, model.safetensors and tokenizer.json"
-        );
-    };
-    let model = exegete::load(dir, &Options { precision: Precision::F32, threads })?;
+    let model = open(dir, threads)?;
     warn(model.card());
     Ok(model)
+}
+
+/// The same without a word.
+pub(crate) fn open(dir: Option<&Path>, threads: usize) -> Result<Arc<dyn Model>> {
+    open_with(dir, &Options { precision: Precision::F32, threads })
+}
+
+/// The model of a folder, or the default one where none is named.
+pub(crate) fn open_with(dir: Option<&Path>, options: &Options) -> Result<Arc<dyn Model>> {
+    Ok(match folder(dir) {
+        Some(dir) => exegete::load(dir, options)?,
+        None => exegete::load_default(options)?,
+    })
+}
+
+/// The folder that a `--model` means; none for the default model.
+pub(crate) fn folder(dir: Option<&Path>) -> Option<&Path> {
+    dir.filter(|dir| dir.as_os_str() != exegete::DEFAULT)
 }
 
 /// Says on stderr what the user should know about a model.
@@ -40,9 +52,29 @@ pub(crate) fn example(task: Task, text: &str, pair: Option<&str>) -> Example {
     Example { fields: field_names(task).into_iter().zip(texts).map(named).collect(), label: None }
 }
 
+/// A model, or what else has a config, is not overwritten by accident.
+pub(crate) fn check_output(output: &Path, overwrite: bool) -> Result<()> {
+    let found = ["model.safetensors", "model.safetensors.index.json", "config.json"]
+        .into_iter()
+        .find(|name| output.join(name).exists());
+    match found {
+        Some(name) if !overwrite => {
+            bail!("{}: holds a {name} already; give another folder or --overwrite", output.display())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `exegete model export`.
+pub(crate) fn export(args: &Export) -> Result<()> {
+    check_output(&args.output, args.overwrite)?;
+    exegete::export(folder(args.dir.as_deref()), &args.output)?;
+    Ok(())
+}
+
 /// `exegete model info`.
 pub(crate) fn info(folder: &Folder) -> Result<()> {
-    let model = exegete::load(&folder.dir, &Options::default())?;
+    let model = open(folder.dir.as_deref(), 0)?;
     match folder.format {
         TableFormat::Text => table::print(&table::plain(&[], describe(model.card()), &[])),
         TableFormat::Json => table::print_json("exegete.model/1", model.card()),
@@ -103,7 +135,7 @@ struct SiteLine {
 
 /// `exegete model sites`.
 pub(crate) fn sites(folder: &Folder) -> Result<()> {
-    let model = exegete::load(&folder.dir, &Options::default())?;
+    let model = open(folder.dir.as_deref(), 0)?;
     let sites = model.require_open()?.sites();
     if folder.format == TableFormat::Json {
         let sites = sites.into_iter().map(|info| SiteLine { cut: info.site.is_cut(), info }).collect();

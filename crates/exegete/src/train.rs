@@ -2,11 +2,10 @@
 
 mod rows;
 
-use crate::cli;
-use crate::table;
+use crate::{cli, model, table};
 use anyhow::{Context, Result, bail};
+use exegete::partial;
 use exegete::train::{Data, Epoch, Event, Goal, Head, Metric, Optimiser, Run, Settings, Start, Trainer, fit};
-use exegete::{Task, partial};
 use indicatif::{ProgressBar, ProgressStyle};
 use rows::Rows;
 use serde_json::json;
@@ -19,18 +18,24 @@ pub(crate) fn run(args: &cli::Train) -> Result<()> {
     let excluded = rows.exclude(args)?;
     rows.warn_of_leaks(args);
     let head = Head { task: rows.task, labels: rows.labels.clone() };
-    let start = match args.from_scratch {
-        true => Start::Scratch(args.model.clone()),
-        false => Start::Folder(args.model.clone()),
+    let start = match model::folder(args.model.as_deref()) {
+        Some(dir) if args.from_scratch => Start::Scratch(dir.to_owned()),
+        Some(dir) => Start::Folder(dir.to_owned()),
+        None if args.from_scratch => bail!("--from-scratch takes the config and the tokenizer of a folder"),
+        None => Start::Default,
     };
     let mut trainer = Trainer::new(&start, &head, settings(args), Goal::default())?;
+    let data = rows.data(&trainer)?;
     if !args.from_scratch && !trainer.fresh().is_empty() {
         eprintln!("new, from random numbers: {}", trainer.fresh().join(", "));
     }
-    let data = Data { train: rows.samples(&trainer, &rows.train)?, dev: rows.samples(&trainer, &rows.dev)? };
-    say_truncated(&data, &trainer);
+    say_truncated(args, &data, &trainer);
     let progress = progress();
-    let run = Run { output: &args.output, save_every: args.save_every, metric: metric(args.metric) };
+    let run = Run {
+        output: &args.output,
+        save_every: args.save_every,
+        metric: metric(args.metric.unwrap_or_default()),
+    };
     let epochs = fit(&mut trainer, &data, &run, &mut |event| {
         tell(&progress, event);
         Ok(())
@@ -40,15 +45,18 @@ pub(crate) fn run(args: &cli::Train) -> Result<()> {
     write_report(args, &data, &head, excluded, &epochs)
 }
 
-/// A finished model is not overwritten by accident.
+/// What stands in the way, before any work is done.
 fn check_output(args: &cli::Train) -> Result<()> {
-    let model = args.output.join("model.safetensors");
     let unfinished = args.output.join("training_state.safetensors").exists();
-    if model.exists() && !unfinished && !args.overwrite {
-        bail!("{}: holds a model already; give another folder or --overwrite", args.output.display());
+    if !unfinished {
+        model::check_output(&args.output, args.overwrite)?;
     }
-    if args.model == args.output {
+    let whole = |path: &Path| path.canonicalize().ok();
+    if args.model.as_deref().and_then(whole).is_some_and(|start| Some(start) == whole(&args.output)) {
         bail!("{}: a run cannot write the folder it starts from", args.output.display());
+    }
+    if args.momentum.is_some() && args.optimiser != cli::Optimiser::Sgd {
+        bail!("--momentum is for --optimiser sgd; adamw has constants of its own");
     }
     Ok(())
 }
@@ -59,7 +67,7 @@ fn settings(args: &cli::Train) -> Settings {
         batch: args.batch,
         optimiser: match args.optimiser {
             cli::Optimiser::Adamw => Optimiser::ADAM_W,
-            cli::Optimiser::Sgd => Optimiser::Sgd { momentum: args.momentum },
+            cli::Optimiser::Sgd => Optimiser::Sgd { momentum: args.momentum.unwrap_or(0.9) },
         },
         rate: args.rate,
         layer_decay: args.layer_decay,
@@ -82,11 +90,14 @@ fn metric(metric: cli::Metric) -> Metric {
     }
 }
 
-fn say_truncated(data: &Data, trainer: &Trainer) {
-    let cut = data.train.iter().chain(&data.dev).filter(|sample| sample.row.encoded.truncated).count();
-    if cut > 0 {
-        let most = trainer.model().card().max_tokens;
-        eprintln!("warning: {cut} of {} texts cut to {most} tokens", data.train.len() + data.dev.len());
+fn say_truncated(args: &cli::Train, data: &Data, trainer: &Trainer) {
+    let longest = trainer.model().card().max_tokens;
+    let learned = args.max_tokens.unwrap_or(longest).min(longest);
+    for (kind, rows, most) in [("training", &data.train, learned), ("dev", &data.dev, longest)] {
+        let cut = rows.iter().filter(|sample| sample.row.encoded.truncated).count();
+        if cut > 0 {
+            eprintln!("warning: {cut} of {} {kind} texts cut to {most} tokens", rows.len());
+        }
     }
 }
 
@@ -99,8 +110,10 @@ fn progress() -> ProgressBar {
 
 fn tell(progress: &ProgressBar, event: &Event<'_>) {
     match event {
-        Event::Resumed { steps } => {
+        Event::Resumed { steps, total } => {
             progress.suspend(|| eprintln!("taking up the run again after {steps} steps"));
+            progress.set_length(*total as u64);
+            progress.set_position(*steps as u64);
             progress.reset_eta();
         }
         Event::Step { done, total, step } => {
@@ -147,7 +160,7 @@ fn write_report(
     let report = json!({
         "schema": "exegete.training/1",
         "version": env!("CARGO_PKG_VERSION"),
-        "start": {"model": name(&args.model), "from_scratch": args.from_scratch},
+        "start": {"model": args.model.as_deref().map_or_else(|| Some(exegete::DEFAULT.to_owned()), name), "from_scratch": args.from_scratch},
         "task": head.task,
         "labels": head.labels,
         "data": {
@@ -168,6 +181,5 @@ fn write_report(
     });
     let path = args.output.join("training.json");
     let text = serde_json::to_string_pretty(&report)?;
-    debug_assert!(head.task != Task::Encoder);
     partial::write(&path, text.as_bytes()).with_context(|| format!("{}: cannot be written", path.display()))
 }

@@ -9,6 +9,7 @@ mod assemble;
 pub mod blocks;
 pub mod checkpoint;
 pub mod config;
+mod default;
 /// The network that all families of today are built as.
 pub mod encoder;
 pub mod families;
@@ -24,12 +25,14 @@ mod pass;
 mod random;
 /// One forward run: rows, plan, tape, and the named places.
 pub mod run;
+mod save;
 mod scores;
 pub mod tokenizer;
 pub mod train;
 /// Named parameters and where they come from.
 pub mod weights;
 
+pub use default::DEFAULT;
 pub use random::{BertSize, random_bert};
 
 use exegete_core::{Model, Result};
@@ -53,6 +56,22 @@ pub struct Options {
     pub precision: Precision,
     /// Threads to use; 0 means one for each core.
     pub threads: usize,
+}
+
+/// Opens the model that is part of the program: English sentiment, negative or positive.
+pub fn load_default(options: &Options) -> Result<Arc<dyn Model>> {
+    Ok(match options.precision {
+        Precision::F32 => Arc::new(default::open::<f32>(options.threads)?),
+        Precision::F64 => Arc::new(default::open::<f64>(options.threads)?),
+    })
+}
+
+/// Writes a model, the default one where no folder is named, as a Hugging Face folder of single precision.
+pub fn export(dir: Option<&Path>, output: &Path) -> Result<()> {
+    match dir {
+        Some(dir) => save::folder(&folder::open::<f32>(dir, 1)?, &save::companions(dir)?, output),
+        None => save::folder(&default::open::<f32>(1)?, &default::companions(), output),
+    }
 }
 
 /// Opens a Hugging Face model folder.

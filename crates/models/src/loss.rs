@@ -26,7 +26,8 @@ impl<T: Scalar> Forward<'_, T> {
     }
 }
 
-/// A loss for every row, \[B, 1\]: what training makes small. Penalties are terms added on the same tape.
+/// A loss for every row, \[B, 1\]: what training makes small. Penalties are terms added on the same tape. The loss of a row
+/// must depend on that row alone: a batch may be cut into pieces that know nothing of each other.
 pub type Objective<T> = dyn Fn(&mut Forward<'_, T>) -> Result<Var<T>> + Send + Sync;
 
 /// The loss that the labels' kind asks for: cross-entropy (classes, soft labels), binary cross-entropy summed over labels,

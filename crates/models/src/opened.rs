@@ -147,7 +147,12 @@ fn pieces(rows: &[Row], threads: usize) -> Vec<Range<usize>> {
     if threads == 1 || total < least * PIECE_TOKENS / 2 || rows.len() < least {
         return std::iter::once(0..rows.len()).collect();
     }
-    let count = total.div_ceil(PIECE_TOKENS).next_multiple_of(threads).max(least);
+    cut(rows, total.div_ceil(PIECE_TOKENS).next_multiple_of(threads).max(least))
+}
+
+/// Cuts rows, in order, into at most `count` pieces of about as many tokens.
+pub(crate) fn cut(rows: &[Row], count: usize) -> Vec<Range<usize>> {
+    let total: usize = rows.iter().map(|row| row.encoded.len()).sum();
     let (mut pieces, mut first, mut tokens) = (Vec::new(), 0, 0);
     for (i, row) in rows.iter().enumerate() {
         tokens += row.encoded.len();

@@ -35,6 +35,19 @@ impl Partial {
     }
 }
 
+/// Removes what killed processes left of a file. Nobody else may be writing it.
+pub fn sweep(target: &Path) {
+    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
+    let start = format!(".{}.", name.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let found = entry.file_name().to_string_lossy().into_owned();
+        if found.starts_with(&start) && found.ends_with(".partial") {
+            // A leftover that stays takes up space and does no other harm.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Writes a whole file at once.
 pub fn write(target: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = Partial::create(target)?;

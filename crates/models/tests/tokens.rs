@@ -86,7 +86,6 @@ fn every_golden_folder_opens_with_readable_weights() {
             assert_eq!(values.as_ref().len(), count, "{name} of {}", folder.display());
             assert!(!name.contains(".gamma") && !name.contains(".beta"), "{name} is not canonical");
         }
-        assert_eq!(checkpoint.first_non_finite(), None);
     }
 }
 

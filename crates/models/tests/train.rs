@@ -135,7 +135,17 @@ fn tiny(epochs: usize) -> Settings {
 }
 
 fn run(settings: Settings, train: &[Labelled], dev: &[Labelled], output: &Path) -> (Trainer, Vec<Epoch>) {
-    let mut trainer = trainer(Start::Scratch(folder("bert-sequence")), settings);
+    run_from(Start::Scratch(folder("bert-sequence")), settings, train, dev, output)
+}
+
+fn run_from(
+    start: Start,
+    settings: Settings,
+    train: &[Labelled],
+    dev: &[Labelled],
+    output: &Path,
+) -> (Trainer, Vec<Epoch>) {
+    let mut trainer = trainer(start, settings);
     let data = Data { train: samples(&trainer, train), dev: samples(&trainer, dev) };
     let run = Run { output, save_every: 3, metric: Metric::Accuracy };
     let epochs = fit(&mut trainer, &data, &run, &mut |_| Ok(())).unwrap();
@@ -148,15 +158,20 @@ fn a_separable_toy_is_learned_and_shuffled_labels_are_not() {
     let rows = separable(75);
     let (train, dev) = rows.split_at(60);
     let best = |epochs: &[Epoch]| epochs.iter().filter_map(|e| e.dev?.accuracy).fold(0.0, f64::max);
-    let (_, learned) = run(tiny(12), train, dev, output.path());
-    assert_eq!(best(&learned), 1.0, "{learned:?}");
+    // The golden weights are large and random, which spares the toy the plateaus of a start near zero.
+    let start = || Start::Folder(folder("bert-sequence"));
+    for seed in 0..5 {
+        let settings = Settings { seed, ..tiny(20) };
+        let (_, learned) = run_from(start(), settings, train, dev, output.path());
+        assert_eq!(best(&learned), 1.0, "seed {seed}: {learned:?}");
+    }
     let shuffled: Vec<Labelled> = train
         .iter()
         .enumerate()
         // Every word gets every class equally often: nothing is left to learn.
         .map(|(i, row)| Labelled { text: row.text.clone(), label: (row.label + i / 3) % 3 })
         .collect();
-    let (_, epochs) = run(tiny(12), &shuffled, dev, output.path());
+    let (_, epochs) = run_from(start(), tiny(20), &shuffled, dev, output.path());
     assert!(epochs.last().unwrap().dev.unwrap().accuracy.unwrap() < 0.7, "{epochs:?}");
 }
 
@@ -323,7 +338,9 @@ fn an_objective_can_be_extended() {
         let rows = samples(&trainer, &separable(6));
         let batch: Vec<&Sample> = rows.iter().collect();
         let first = trainer.gradient(&batch, &[0; 6]).unwrap().0[0];
-        (0..10).for_each(|_| drop(trainer.step(&batch, &[0; 6], 1.0).unwrap()));
+        for _ in 0..10 {
+            trainer.step(&batch, &[0; 6], 1.0).unwrap();
+        }
         let open = trainer.model().open().unwrap();
         let pass =
             open.forward(std::slice::from_ref(&rows[0].row), &exegete_core::Plan::keep([probs])).unwrap();

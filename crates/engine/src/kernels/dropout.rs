@@ -28,7 +28,7 @@ pub(crate) fn dropout<T: Scalar>(ctx: &Context<T>, choice: &Dropout, x: Tensor<T
 }
 
 /// The n-th random word of a key: the output function of SplitMix64 (Steele, Lea and Flood 2014) over a counter.
-fn random_bits(key: u64, n: u64) -> u64 {
+pub fn random_bits(key: u64, n: u64) -> u64 {
     let mut z = key.wrapping_add(n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -4,8 +4,7 @@ use super::{Setup, budget_note, rows};
 use anyhow::{Context, Result};
 use exegete::speed::sustained;
 use exegete::{
-    Change, Driver, Edit, Example, Open, Options, Pick, Place, Plan, Precision, Quantity, Row, Site, Spent,
-    Target, Task,
+    Change, Driver, Edit, Example, Open, Pick, Place, Plan, Quantity, Row, Site, Spent, Target, Task,
 };
 use serde::Serialize;
 use std::process::{Command, Stdio};
@@ -37,10 +36,10 @@ pub(crate) struct Figure {
     pub(crate) note: Option<String>,
 }
 
-/// Measures one figure, where it applies.
-pub(crate) type Measure = fn(&Setup) -> Result<Option<Figure>>;
+/// Measures one figure.
+pub(crate) type Measure = fn(&Setup) -> Result<Figure>;
 
-/// Every figure by name, in the order of printing; one that does not apply gives nothing.
+/// Every figure by name, in the order of printing.
 pub(crate) const FIGURES: [(&str, Measure); 7] = [
     ("forward_batch", |setup| forward(setup, "forward_batch", &[128; 32])),
     ("forward_mixed", |setup| forward(setup, "forward_mixed", &rows::mixed_lengths(256))),
@@ -83,17 +82,17 @@ fn best(setup: &Setup, runs: usize, work: impl Fn(&Driver) -> Result<()>) -> Res
     })
 }
 
-fn forward(setup: &Setup, name: &'static str, lengths: &[usize]) -> Result<Option<Figure>> {
+fn forward(setup: &Setup, name: &'static str, lengths: &[usize]) -> Result<Figure> {
     let open = setup.model.require_open()?;
     let rows = rows::of_lengths(&*setup.model, lengths)?;
     // A short run says more about the moment than about the machine, so it is repeated more often.
     let runs = if lengths.len() == 1 { 4 * setup.runs } else { setup.runs };
     let figure = best(setup, runs, |driver| Ok(driver.logits(open, &rows).map(drop)?))?;
     let work = format!("forward, {}", shape(&rows));
-    Ok(Some(Figure { name, work, lengths: lengths_of(&rows), ..figure }))
+    Ok(Figure { name, work, lengths: lengths_of(&rows), ..figure })
 }
 
-fn gradient(setup: &Setup) -> Result<Option<Figure>> {
+fn gradient(setup: &Setup) -> Result<Figure> {
     let open = setup.model.require_open()?;
     let card = setup.model.card();
     let rows = rows::of_lengths(&*setup.model, &[128; 32])?;
@@ -101,13 +100,13 @@ fn gradient(setup: &Setup) -> Result<Option<Figure>> {
     let figure = best(setup, setup.runs, |driver| {
         Ok(driver.gradients(open, card, &rows, &target, &[Site::EmbedWord]).map(drop)?)
     })?;
-    Ok(Some(Figure {
+    Ok(Figure {
         name: "gradient",
         work: format!("gradient at embed.word, {}", shape(&rows)),
         lengths: lengths_of(&rows),
         note: Some(budget_note(figure.peak_bytes, setup.memory_bytes)),
         ..figure
-    }))
+    })
 }
 
 /// The first element of the model's output, summed over tokens where every token has one: the logit of class 0 for a
@@ -121,7 +120,7 @@ fn first_output(open: &dyn Open) -> Target {
 }
 
 /// Every neuron of a late layer set to zero in turn: resumed at that layer against whole forwards of the same rows.
-fn ablations(setup: &Setup) -> Result<Option<Figure>> {
+fn ablations(setup: &Setup) -> Result<Figure> {
     let open = setup.model.require_open()?;
     let card = setup.model.card();
     let site = Site::Layer(3 * card.layers / 4, Place::Out);
@@ -133,14 +132,14 @@ fn ablations(setup: &Setup) -> Result<Option<Figure>> {
     let whole =
         best(setup, setup.runs.div_ceil(3), |driver| whole_forwards(open, driver.batch_tokens, &rows))?;
     let ratio = whole.seconds / figure.seconds;
-    Ok(Some(Figure {
+    Ok(Figure {
         name: "ablations",
         work: format!("{} ablations at {site}, {} tokens", rows.len(), rows[0].encoded.len()),
         lengths: lengths_of(&rows),
         ratio: Some(ratio),
         note: Some(format!("{ratio:.1} × faster than whole forwards")),
         ..figure
-    }))
+    })
 }
 
 /// The same batches as the driver's, but from the first layer on.
@@ -154,17 +153,14 @@ fn whole_forwards(open: &dyn Open, batch_tokens: usize, rows: &[Row]) -> Result<
 
 const SENTENCE: &str = "A warm and honest film.";
 
-fn load_to_pooled(setup: &Setup) -> Result<Option<Figure>> {
-    let Some(dir) = &setup.dir else { return Ok(None) };
-    let options = Options { precision: Precision::F32, threads: setup.threads };
-    let task = setup.model.card().task;
-    let context = (task == Task::QuestionAnswering).then_some(SENTENCE);
-    let example = crate::model::example(task, SENTENCE, context);
-    let figure = best(setup, setup.runs, |_| {
-        let model = exegete::load(dir, &options)?;
-        pooled(model.require_open()?, &example)
-    })?;
-    Ok(Some(Figure { name: "load", work: "from load to the pooled vector".to_owned(), ..figure }))
+fn load_to_pooled(setup: &Setup) -> Result<Figure> {
+    let open = || crate::model::open(setup.dir.as_deref(), setup.threads);
+    let card = open()?.card().clone();
+    let context = (card.task == Task::QuestionAnswering).then_some(SENTENCE);
+    let example = crate::model::example(card.task, SENTENCE, context);
+    let figure = best(setup, setup.runs, |_| pooled(open()?.require_open()?, &example))?;
+    let work = format!("from load to the pooled vector, {}", card.name);
+    Ok(Figure { name: "load", work, ..figure })
 }
 
 fn pooled(open: &dyn Open, example: &Example) -> Result<()> {
@@ -175,14 +171,15 @@ fn pooled(open: &dyn Open, example: &Example) -> Result<()> {
 }
 
 /// The whole program, from the start of its process to its end.
-fn start_to_prediction(setup: &Setup) -> Result<Option<Figure>> {
-    let Some(dir) = &setup.dir else { return Ok(None) };
+fn start_to_prediction(setup: &Setup) -> Result<Figure> {
+    let dir = setup.dir.as_deref().unwrap_or(exegete::DEFAULT.as_ref());
+    let card = crate::model::open(Some(dir), setup.threads)?.card().clone();
     let program = std::env::current_exe().context("the program's own path is unknown")?;
     let threads = setup.threads.to_string();
     let figure = best(setup, setup.runs, |_| {
         let mut command = Command::new(&program);
         command.args(["predict", SENTENCE, "--format", "json", "--threads", &threads, "--model"]).arg(dir);
-        if setup.model.card().task == Task::QuestionAnswering {
+        if card.task == Task::QuestionAnswering {
             command.args(["--pair", SENTENCE]);
         }
         let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -190,7 +187,8 @@ fn start_to_prediction(setup: &Setup) -> Result<Option<Figure>> {
         anyhow::ensure!(ended_well, "exegete predict failed on {}", dir.display());
         Ok(())
     })?;
-    Ok(Some(Figure { name: "start", work: "from process start to a prediction".to_owned(), ..figure }))
+    let work = format!("from process start to a prediction, {}", card.name);
+    Ok(Figure { name: "start", work, ..figure })
 }
 
 fn lengths_of(rows: &[Row]) -> Vec<usize> {

@@ -84,6 +84,9 @@ impl Columns {
         };
         let pair = if self.pair.is_empty() { None } else { Some(string(&self.pair)?) };
         let label = self.label.as_ref().map(|name| place(std::slice::from_ref(name))).transpose()?;
+        if let Some((name, Value::Null)) = label {
+            return Err(lines.error(line, format!("'{name}' is null; remove the row or fill it in")));
+        }
         Ok(Raw { text: string(&self.text)?, pair, label: label.map(|(_, value)| plain(value)) })
     }
 }

@@ -1,19 +1,40 @@
 //! The rows of a training run: read whole and checked, with file and line, before any work begins.
 
-use crate::cli;
 use crate::input::{Ask, Source};
+use crate::{cli, model};
 use anyhow::{Result, bail};
-use exegete::train::{Sample, Trainer};
-use exegete::{Example, Label, Options, Task, class_index};
+use exegete::train::{Data, Sample, Trainer};
+use exegete::{Example, Label, Task, class_index};
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What was read.
 pub(super) struct Rows {
-    pub(super) train: Vec<(Example, Label)>,
-    pub(super) dev: Vec<(Example, Label)>,
+    pub(super) train: Vec<Labelled>,
+    pub(super) dev: Vec<Labelled>,
     pub(super) labels: Vec<String>,
     pub(super) task: Task,
+}
+
+/// One row with its right answer.
+pub(super) struct Labelled {
+    example: Example,
+    label: Label,
+    place: Place,
+}
+
+/// Where a row comes from.
+#[derive(Clone)]
+struct Place {
+    file: Arc<str>,
+    line: usize,
+}
+
+impl Place {
+    fn error(&self, what: impl std::fmt::Display) -> anyhow::Error {
+        anyhow::anyhow!("{}: line {}: {what}", self.file, self.line)
+    }
 }
 
 impl Rows {
@@ -24,27 +45,31 @@ impl Rows {
             cli::Loss::MultiLabel => Task::MultiLabel,
             cli::Loss::Regression => Task::Regression,
         };
-        let labels = labels(args, task)?;
         let mut train = Vec::new();
         for path in &args.train {
-            train.extend(labelled(args, path, &labels)?);
+            train.extend(read(args, path, true)?);
         }
-        let dev =
-            args.dev.as_deref().map(|path| labelled(args, path, &labels)).transpose()?.unwrap_or_default();
-        Ok(Self { train, dev, labels, task })
+        let dev = args.dev.as_deref().map(|path| read(args, path, true)).transpose()?.unwrap_or_default();
+        let labels = labels(args, task, &train)?;
+        let labelled = |rows: Vec<(Example, Place)>| {
+            let one = |(example, place): (Example, Place)| {
+                let given = example.label.as_deref().unwrap_or_default();
+                let label = parse(args.loss, &labels, given.trim()).map_err(|what| place.error(what))?;
+                Ok(Labelled { example, label, place })
+            };
+            rows.into_iter().map(one).collect::<Result<Vec<_>>>()
+        };
+        Ok(Self { train: labelled(train)?, dev: labelled(dev)?, labels, task })
     }
 
     /// Takes out the training rows whose text occurs in one of the files to exclude; how many.
     pub(super) fn exclude(&mut self, args: &cli::Train) -> Result<usize> {
         let mut forbidden = HashSet::new();
         for path in &args.exclude {
-            each(args, path, false, &mut |_, example| {
-                forbidden.insert(normal_form(&example));
-                Ok(())
-            })?;
+            forbidden.extend(read(args, path, false)?.iter().map(|(example, _)| normal_form(example)));
         }
         let before = self.train.len();
-        self.train.retain(|(example, _)| !forbidden.contains(&normal_form(example)));
+        self.train.retain(|row| !forbidden.contains(&normal_form(&row.example)));
         let gone = before - self.train.len();
         if !args.exclude.is_empty() {
             eprintln!("left out {gone} of {before} training rows that occur in an excluded file");
@@ -57,8 +82,8 @@ impl Rows {
 
     /// A measured text that was also learned from flatters the figure.
     pub(super) fn warn_of_leaks(&self, args: &cli::Train) {
-        let learned: HashSet<String> = self.train.iter().map(|(example, _)| normal_form(example)).collect();
-        let both = self.dev.iter().filter(|(example, _)| learned.contains(&normal_form(example))).count();
+        let learned: HashSet<String> = self.train.iter().map(|row| normal_form(&row.example)).collect();
+        let both = self.dev.iter().filter(|row| learned.contains(&normal_form(&row.example))).count();
         if let (Some(dev), true) = (&args.dev, both > 0) {
             let (rows, dev) = (self.dev.len(), dev.display());
             eprintln!(
@@ -67,9 +92,20 @@ impl Rows {
         }
     }
 
-    /// Rows as the model reads them.
-    pub(super) fn samples(&self, trainer: &Trainer, rows: &[(Example, Label)]) -> Result<Vec<Sample>> {
-        rows.iter().map(|(example, label)| Ok(trainer.sample(example, label.clone())?)).collect()
+    /// The rows as the model reads them.
+    pub(super) fn data(&self, trainer: &Trainer) -> Result<Data> {
+        type Encode = fn(&Trainer, &Example, Label) -> exegete::Result<Sample>;
+        let samples = |rows: &[Labelled], encode: Encode| {
+            let one = |row: &Labelled| {
+                let sample = encode(trainer, &row.example, row.label.clone());
+                sample.map_err(|error| row.place.error(error))
+            };
+            rows.iter().map(one).collect::<Result<Vec<_>>>()
+        };
+        Ok(Data {
+            train: samples(&self.train, Trainer::sample)?,
+            dev: samples(&self.dev, Trainer::measured)?,
+        })
     }
 }
 
@@ -82,13 +118,8 @@ fn normal_form(example: &Example) -> String {
     fields.collect::<Vec<_>>().join("\n")
 }
 
-/// Hands every row of a file to `visit`, with its label where labels are asked for.
-fn each(
-    args: &cli::Train,
-    path: &Path,
-    with_label: bool,
-    visit: &mut dyn FnMut(&Source, Example) -> Result<()>,
-) -> Result<()> {
+/// Every row of a file.
+fn read(args: &cli::Train, path: &Path, with_label: bool) -> Result<Vec<(Example, Place)>> {
     let ask = Ask {
         input: Some(path),
         text_column: args.text_column.as_deref(),
@@ -96,62 +127,63 @@ fn each(
         label_column: with_label.then_some(args.label_column.as_str()),
         ..Ask::default()
     };
-    let mut source = Source::open(&ask, Task::Classification)?;
-    let mut any = false;
-    while let Some(example) = source.next()? {
-        any = true;
-        visit(&source, example)?;
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt")) && with_label {
+        bail!("{}: a .txt file has no labels; give a .tsv, .csv or .jsonl file", path.display());
     }
-    if any { Ok(()) } else { bail!("{}: holds no rows", source.name()) }
-}
-
-fn labelled(args: &cli::Train, path: &Path, labels: &[String]) -> Result<Vec<(Example, Label)>> {
+    let mut source = Source::open(&ask, Task::Classification)?;
+    let file: Arc<str> = source.name().into();
     let mut rows = Vec::new();
-    each(args, path, true, &mut |source, example| {
-        let given = example.label.as_deref().unwrap_or_default();
-        let label = parse(args.loss, labels, given).map_err(|what| source.rejected(what))?;
-        rows.push((example, label));
-        Ok(())
-    })?;
-    Ok(rows)
+    while let Some(example) = source.next()? {
+        rows.push((example, Place { file: file.clone(), line: source.line() }));
+    }
+    if rows.is_empty() { bail!("{file}: holds no rows") } else { Ok(rows) }
 }
 
 /// The classes: those on the command line, else the model's own where they cover the data, else those found.
-fn labels(args: &cli::Train, task: Task) -> Result<Vec<String>> {
+fn labels(args: &cli::Train, task: Task, train: &[(Example, Place)]) -> Result<Vec<String>> {
+    let given: Vec<String> = args.labels.iter().map(|label| label.trim().to_owned()).collect();
     if task == Task::Regression {
-        let name = args.labels.first().map_or("value", String::as_str);
-        return Ok(vec![name.to_owned()]);
+        return match &given[..] {
+            [] => Ok(vec!["value".to_owned()]),
+            [one] => Ok(vec![one.clone()]),
+            _ => bail!("a regression has one output, --labels names {}", given.len()),
+        };
     }
-    if !args.labels.is_empty() {
-        if let Some(twice) = (1..args.labels.len()).find(|&i| args.labels[..i].contains(&args.labels[i])) {
-            bail!("the label '{}' is named twice", args.labels[twice]);
+    let own = own_labels(args);
+    if !given.is_empty() {
+        if let Some(twice) = (1..given.len()).find(|&i| given[..i].contains(&given[i])) {
+            bail!("the label '{}' is named twice", given[twice]);
         }
-        return Ok(args.labels.clone());
+        if let Some(own) = own.filter(|own| *own != given && own.len() == given.len())
+            && own.iter().all(|label| given.contains(label))
+        {
+            bail!("--labels names the model's own labels in another order; its head has {}", own.join(","));
+        }
+        return Ok(given);
     }
     let mut found = BTreeSet::new();
     let mut count = 0;
-    for path in &args.train {
-        each(args, path, true, &mut |source, example| {
-            let given = example.label.as_deref().unwrap_or_default();
-            let parts = split(given).map_err(|what| source.rejected(what))?;
+    for (example, place) in train {
+        let label = example.label.as_deref().unwrap_or_default().trim();
+        if args.loss == cli::Loss::CrossEntropy {
+            found.insert(label.to_owned());
+        } else {
+            let parts = split(label).map_err(|what| place.error(what))?;
             count = count.max(parts.len());
-            match args.loss {
-                cli::Loss::CrossEntropy => drop(found.insert(given.to_owned())),
-                _ => found.extend(parts),
-            }
-            Ok(())
-        })?;
+            found.extend(parts);
+        }
     }
     if args.loss == cli::Loss::Soft {
-        return Ok(own_labels(args).filter(|own| own.len() == count).unwrap_or_else(|| numbered(count)));
+        return Ok(own.filter(|own| own.len() == count).unwrap_or_else(|| numbered(count)));
     }
-    if let Some(own) = own_labels(args)
-        && found.iter().all(|name| own.contains(name))
-    {
+    if let Some(own) = own.filter(|own| found.iter().all(|name| own.contains(name))) {
         return Ok(own);
     }
-    let mut found: Vec<String> = found.into_iter().filter(|name| !name.is_empty()).collect();
-    // Numbers in the order of numbers: 10 comes after 9.
+    sorted(found.into_iter().filter(|name| !name.is_empty()).collect(), args, task)
+}
+
+/// Names in their order, numbers in theirs: 10 comes after 9.
+fn sorted(mut found: Vec<String>, args: &cli::Train, task: Task) -> Result<Vec<String>> {
     if found.iter().all(|name| name.parse::<f64>().is_ok()) {
         found.sort_by(|a, b| f64::total_cmp(&a.parse().unwrap_or(0.0), &b.parse().unwrap_or(0.0)));
     }
@@ -171,7 +203,7 @@ fn numbered(count: usize) -> Vec<String> {
 
 /// The classes of the model to start from, where it is a classifier.
 fn own_labels(args: &cli::Train) -> Option<Vec<String>> {
-    let own = exegete::load(&args.model, &Options { threads: 1, ..Options::default() }).ok()?;
+    let own = model::open(args.model.as_deref(), 1).ok()?;
     let classifies = matches!(own.card().task, Task::Classification | Task::MultiLabel);
     (classifies && !args.from_scratch).then(|| own.card().labels.clone())
 }
@@ -180,7 +212,7 @@ fn own_labels(args: &cli::Train) -> Option<Vec<String>> {
 fn parse(loss: cli::Loss, labels: &[String], given: &str) -> Result<Label, String> {
     let known = || labels.join(", ");
     let class = |name: &str| {
-        class_index(labels, name.trim()).ok_or_else(|| format!("the label '{name}' is none of {}", known()))
+        class_index(labels, name).ok_or_else(|| format!("the label '{name}' is none of {}", known()))
     };
     let number = |text: &str| {
         let number = text.trim().parse::<f32>().ok().filter(|number| number.is_finite());
@@ -218,5 +250,8 @@ fn split(given: &str) -> Result<Vec<String>, String> {
             serde_json::from_str(given).map_err(|_| format!("'{given}' is not a JSON list"))?;
         return Ok(list.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect());
     }
-    Ok(given.split('|').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect())
+    if given.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(given.split('|').map(|part| part.trim().to_owned()).collect())
 }

@@ -6,9 +6,8 @@ use crate::harness::{assert_error, exegete, exegete_reading, file, golden};
 fn wrong_arguments() {
     let model = golden("bert-sequence");
     let cases: &[(&[&str], &[&str])] = &[
-        (&[], &["requires a subcommand", "predict, model, bench"]),
+        (&[], &["requires a subcommand", "predict, model, train, bench"]),
         (&["predict"], &["<TEXT>"]),
-        (&["predict", "x"], &["--model DIR", "no default model yet"]),
         (&["predict", "x", "--modle", &model], &["'--modle'", "'--model'"]),
         (&["predict", "x", "--model", &model, "--memory", "lots"], &["'lots' is not a size", "2GiB"]),
         (&["predict", "x", "--model", &model, "--format", "xml"], &["xml", "text, json, csv"]),

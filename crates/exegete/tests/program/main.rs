@@ -6,3 +6,4 @@ mod bad_model;
 mod commands;
 mod harness;
 mod predict;
+mod train;

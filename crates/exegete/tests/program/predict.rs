@@ -121,3 +121,22 @@ fn threads_do_not_change_the_answer() {
     assert_eq!((one.code, two.code), (0, 0), "{}{}", one.stderr, two.stderr);
     assert_eq!(rounded(&one.stdout), rounded(&two.stdout));
 }
+
+/// Without `--model`, and by its name, the model that is part of the program answers; what is exported is the same model.
+#[test]
+fn the_default_model_answers() {
+    let text = "It is not a perfect film, but I loved every minute of it.";
+    let run = exegete(&["predict", text]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(run.stdout.lines().nth(1).unwrap().trim_start().starts_with("positive"), "{}", run.stdout);
+    assert_eq!(exegete(&["predict", text, "--model", "default"]).stdout, run.stdout);
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("exported").to_string_lossy().into_owned();
+    let exported = exegete(&["model", "export", "-o", &output]);
+    assert_eq!((exported.code, exported.stdout.as_str(), exported.stderr.as_str()), (0, "", ""));
+    assert_eq!(exegete(&["predict", text, "--model", &output]).stdout, run.stdout);
+    let again = exegete(&["model", "export", "-o", &output]);
+    assert_eq!(again.code, 2);
+    let info = exegete(&["model", "info"]);
+    assert!(info.stdout.contains("default") && info.stdout.contains("negative, positive"), "{}", info.stdout);
+}

@@ -1,7 +1,8 @@
 //! A short name for a set of weights, so that reports and caches can tell two models apart.
 
-use super::{Checkpoint, Tensor};
+use super::Checkpoint;
 use exegete_core::Array;
+use std::ops::Range;
 
 /// How much of each tensor is hashed, as pieces spread evenly over it.
 const PIECES: usize = 16;
@@ -19,16 +20,17 @@ impl Checkpoint {
             hash.field(name.as_bytes());
             hash.field(tensor.entry.dtype.name().as_bytes());
             hash.field(format!("{:?}", tensor.entry.shape).as_bytes());
-            for piece in sample(self.bytes(tensor)) {
-                hash.field(piece);
+            let scale = tensor.packed.as_ref().map(|packed| &packed.scale.bytes);
+            for bytes in std::iter::once(&tensor.entry.bytes).chain(scale) {
+                sample(self.bytes(tensor.file, bytes)).for_each(|piece| hash.field(piece));
             }
         }
         hash.hex()
     }
 
-    fn bytes(&self, tensor: &Tensor) -> &[u8] {
-        let file = (*self.files[tensor.file].buffer).as_ref();
-        file.get(tensor.entry.bytes.clone()).unwrap_or_default()
+    fn bytes(&self, file: usize, bytes: &Range<usize>) -> &[u8] {
+        let file = (*self.files[file].buffer).as_ref();
+        file.get(bytes.clone()).unwrap_or_default()
     }
 }
 

@@ -1,11 +1,12 @@
 //! The weights of a model: safetensors files, memory-mapped, checked in full before anything is believed.
 //!
 //! Opening costs the header only. [`Checkpoint::read`] gives a slice of the map for aligned f32 weights and a converted
-//! copy for f16, bf16 and f64.
+//! copy for f16, bf16, f64 and weights of a few bits.
 
 mod fingerprint;
 mod folder;
 mod header;
+mod packed;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -16,9 +17,11 @@ pub use values::Values;
 use crate::fault::fault;
 use exegete_core::{Error, Result};
 pub(crate) use fingerprint::{Fnv, extend_fingerprint};
-use header::{Dtype, Entry};
+use header::Entry;
+use packed::Packed;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use values::Buffer;
@@ -42,7 +45,11 @@ struct Source {
 #[derive(Debug)]
 struct Tensor {
     file: usize,
+    /// With the logical name and shape of a packed tensor.
     entry: Entry,
+    packed: Option<Packed>,
+    /// Where a packed tensor lies once it is unpacked.
+    unpacked: Option<(Arc<Buffer>, Range<usize>)>,
 }
 
 impl Checkpoint {
@@ -65,15 +72,22 @@ impl Checkpoint {
 
     /// Opens one safetensors file.
     pub(crate) fn open_file(path: &Path) -> Result<Self> {
-        let mut checkpoint = Self { files: Vec::new(), tensors: BTreeMap::new() };
-        checkpoint.add(Source { place: path.display().to_string(), buffer: Arc::new(folder::map(path)?) })?;
-        Ok(checkpoint)
+        Self::single(path.display().to_string(), folder::map(path)?)
     }
 
     /// Reads one safetensors file that is already in memory.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
+        Self::single("safetensors".into(), Buffer::Owned(bytes))
+    }
+
+    /// Reads one safetensors file that is part of the program.
+    pub(crate) fn from_program(place: &str, bytes: &'static [u8]) -> Result<Self> {
+        Self::single(place.into(), Buffer::Program(bytes))
+    }
+
+    fn single(place: String, buffer: Buffer) -> Result<Self> {
         let mut checkpoint = Self { files: Vec::new(), tensors: BTreeMap::new() };
-        checkpoint.add(Source { place: "safetensors".into(), buffer: Arc::new(Buffer::Owned(bytes)) })?;
+        checkpoint.add(Source { place, buffer: Arc::new(buffer) })?;
         Ok(checkpoint)
     }
 
@@ -106,19 +120,13 @@ impl Checkpoint {
     pub fn read(&self, name: &str) -> Result<Values> {
         let tensor = self.tensors.get(name).ok_or_else(|| self.missing(name))?;
         let Source { place, buffer } = &self.files[tensor.file];
-        Values::read(buffer, &tensor.entry).ok_or_else(|| {
+        let values = match &tensor.unpacked {
+            Some((buffer, bytes)) => Values::view(buffer, bytes.clone()),
+            None => Values::read(buffer, &tensor.entry),
+        };
+        values.ok_or_else(|| {
             let kind = tensor.entry.dtype.name();
             fault(place, format!("tensor '{name}' has type {kind}; weights must be F32, F16, BF16 or F64"))
-        })
-    }
-
-    /// The first weight that is NaN or infinite, by name and flat index. Reads everything.
-    pub fn first_non_finite(&self) -> Option<(String, usize)> {
-        let floats = self.tensors.iter().filter(|(_, t)| !matches!(t.entry.dtype, Dtype::Other(_)));
-        floats.into_iter().find_map(|(name, tensor)| {
-            let values = Values::read(&self.files[tensor.file].buffer, &tensor.entry)?;
-            let index = values.as_ref().iter().position(|v| !v.is_finite())?;
-            Some((name.clone(), index))
         })
     }
 
@@ -134,12 +142,24 @@ impl Checkpoint {
     }
 
     fn add(&mut self, source: Source) -> Result<()> {
-        let entries = header::read((*source.buffer).as_ref()).map_err(|what| fault(&source.place, what))?;
+        let entries = header::read((*source.buffer).as_ref()).and_then(packed::pair);
+        let entries = entries.map_err(|what| fault(&source.place, what))?;
+        let packed: Vec<_> =
+            entries.iter().filter_map(|(entry, packed)| Some((entry, packed.as_ref()?))).collect();
+        let mut unpacked = Vec::new().into_iter();
+        if !packed.is_empty() {
+            let (buffer, ranges) = packed::unpack((*source.buffer).as_ref(), &packed)
+                .map_err(|e| fault(&source.place, format!("cannot be unpacked: {e}")))?;
+            let buffer = Arc::new(buffer);
+            unpacked =
+                ranges.into_iter().map(|range| (buffer.clone(), range)).collect::<Vec<_>>().into_iter();
+        }
         let file = self.files.len();
-        for entry in entries {
+        for (entry, packed) in entries {
+            let unpacked = if packed.is_some() { unpacked.next() } else { None };
             match self.tensors.entry(canonical(&entry.name)) {
                 Slot::Vacant(slot) => {
-                    slot.insert(Tensor { file, entry });
+                    slot.insert(Tensor { file, entry, packed, unpacked });
                 }
                 Slot::Occupied(slot) => {
                     let what = format!("tensor '{}' is there twice; save the checkpoint again", slot.key());

@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub(super) enum Buffer {
     Mapped(Mmap),
     Owned(Vec<u8>),
+    Program(&'static [u8]),
 }
 
 impl AsRef<[u8]> for Buffer {
@@ -19,6 +20,7 @@ impl AsRef<[u8]> for Buffer {
         match self {
             Self::Mapped(map) => map,
             Self::Owned(bytes) => bytes,
+            Self::Program(bytes) => bytes,
         }
     }
 }
@@ -50,6 +52,12 @@ impl Values {
     /// Whether this is a slice of the memory map rather than a copy.
     pub fn is_mapped(&self) -> bool {
         matches!(self.0, Kept::View { .. })
+    }
+
+    /// Numbers of this machine's own form; none where the range cannot be viewed as such.
+    pub(super) fn view(buffer: &Arc<Buffer>, bytes: Range<usize>) -> Option<Self> {
+        view((**buffer).as_ref(), &bytes)?;
+        Some(Self(Kept::View { buffer: Arc::clone(buffer), bytes }))
     }
 
     /// None where the type is no floating point that we read.

@@ -119,7 +119,7 @@ pub(super) fn groups(fields: &Fields, model_type: &str, layers: usize) -> Result
     Ok(groups)
 }
 
-/// Each family drops at its own places and under its own names.
+/// The rates of a config; each family has names of its own.
 pub(super) fn dropout(fields: &Fields, model_type: &str) -> Result<Rates> {
     let rate = |key: &str, default: f64| {
         let rate = fields.number_or(key, default)?;
@@ -129,28 +129,38 @@ pub(super) fn dropout(fields: &Fields, model_type: &str) -> Result<Rates> {
             Err(fault(fields.place(), format!("'{key}' is {rate}, expected a share from 0 up to 1")))
         }
     };
-    if model_type == "distilbert" {
-        let hidden = rate("dropout", 0.1)?;
-        return Ok(Rates {
-            embedding: hidden,
-            attention: rate("attention_dropout", 0.1)?,
-            attention_out: 0.0,
-            feed_forward: hidden,
-            head_in: 0.0,
-            head: rate("seq_classif_dropout", 0.2)?,
-        });
-    }
-    let albert = model_type == "albert";
-    let usual = if albert { 0.0 } else { 0.1 };
-    let hidden = rate("hidden_dropout_prob", usual)?;
-    let head =
-        if albert { rate("classifier_dropout_prob", 0.1)? } else { rate("classifier_dropout", hidden)? };
-    Ok(Rates {
+    let (hidden, attention, head) = match model_type {
+        "distilbert" => {
+            (rate("dropout", 0.1)?, rate("attention_dropout", 0.1)?, rate("seq_classif_dropout", 0.2)?)
+        }
+        "albert" => (
+            rate("hidden_dropout_prob", 0.0)?,
+            rate("attention_probs_dropout_prob", 0.0)?,
+            rate("classifier_dropout_prob", 0.1)?,
+        ),
+        _ => {
+            let hidden = rate("hidden_dropout_prob", 0.1)?;
+            (hidden, rate("attention_probs_dropout_prob", 0.1)?, rate("classifier_dropout", hidden)?)
+        }
+    };
+    let everywhere = Rates {
         embedding: hidden,
-        attention: rate("attention_probs_dropout_prob", usual)?,
+        attention,
         attention_out: hidden,
-        feed_forward: if albert { 0.0 } else { hidden },
-        head_in: if is_roberta(model_type) || model_type == "electra" { head } else { 0.0 },
+        feed_forward: hidden,
+        head_in: head,
         head,
-    })
+    };
+    Ok(places(model_type, everywhere))
+}
+
+/// No family drops at every place.
+pub(super) fn places(model_type: &str, rates: Rates) -> Rates {
+    let keep = |rate: f64, has: bool| if has { rate } else { 0.0 };
+    Rates {
+        attention_out: keep(rates.attention_out, model_type != "distilbert"),
+        feed_forward: keep(rates.feed_forward, model_type != "albert"),
+        head_in: keep(rates.head_in, is_roberta(model_type) || model_type == "electra"),
+        ..rates
+    }
 }

@@ -68,21 +68,6 @@ pub struct Rates {
     pub head: f64,
 }
 
-impl Rates {
-    /// The same places with another rate wherever there is dropout at all.
-    pub fn all(self, rate: f64) -> Self {
-        let or = |own: f64, has: bool| if has || own > 0.0 { rate } else { 0.0 };
-        Self {
-            embedding: or(self.embedding, true),
-            attention: or(self.attention, true),
-            attention_out: or(self.attention_out, false),
-            feed_forward: or(self.feed_forward, false),
-            head_in: or(self.head_in, false),
-            head: or(self.head, true),
-        }
-    }
-}
-
 /// A checked `config.json`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -154,6 +139,21 @@ impl Config {
     /// Class names in the order of the logits.
     pub fn labels(&self) -> &[String] {
         &self.labels
+    }
+
+    /// One rate of dropout at every place where the family drops anything.
+    pub fn uniform_dropout(&self, rate: f64) -> Rates {
+        family::places(
+            &self.model_type,
+            Rates {
+                embedding: rate,
+                attention: rate,
+                attention_out: rate,
+                feed_forward: rate,
+                head_in: rate,
+                head: rate,
+            },
+        )
     }
 
     /// The longest input in tokens, special ones included.

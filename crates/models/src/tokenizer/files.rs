@@ -29,7 +29,8 @@ pub(super) struct Found {
 pub(super) fn open(dir: &Path, settings: &Settings) -> Result<Found> {
     let has = |name: &str| dir.join(name).exists();
     let (name, inner) = if has("tokenizer.json") {
-        ("tokenizer.json", whole(&dir.join("tokenizer.json"))?)
+        let path = dir.join("tokenizer.json");
+        ("tokenizer.json", whole(&path.display().to_string(), &read_text(&path)?)?)
     } else if has("vocab.txt") {
         ("vocab.txt", word_piece(dir, settings)?)
     } else if has("vocab.json") && has("merges.txt") {
@@ -86,12 +87,10 @@ struct Kind {
     name: Option<String>,
 }
 
-fn whole(path: &Path) -> Result<Tokenizer> {
-    let place = path.display();
+pub(super) fn whole(place: &str, text: &str) -> Result<Tokenizer> {
     let broken =
-        |e: &dyn std::fmt::Display| fault(&place, format!("is no valid tokenizer ({e}); download it again"));
-    let text = read_text(path)?;
-    let file: File<'_> = serde_json::from_str(&text).map_err(|e| broken(&e))?;
+        |e: &dyn std::fmt::Display| fault(place, format!("is no valid tokenizer ({e}); download it again"));
+    let file: File<'_> = serde_json::from_str(text).map_err(|e| broken(&e))?;
     let mut tokenizer = Tokenizer::new(model(file.model).map_err(|e| broken(&e))?);
     tokenizer.with_normalizer(file.normalizer).map_err(|e| broken(&e))?;
     tokenizer.with_pre_tokenizer(file.pre_tokenizer);
@@ -104,7 +103,7 @@ fn whole(path: &Path) -> Result<Tokenizer> {
         if !token.content.is_empty() && tokenizer.token_to_id(&token.content) != Some(*id) {
             let what =
                 format!("added token '{}' says number {id}, which the vocabulary contradicts", token.content);
-            return Err(fault(&place, what));
+            return Err(fault(place, what));
         }
     }
     Ok(tokenizer)

@@ -42,7 +42,17 @@ impl Tokenizer {
     /// Opens the tokenizer of a model folder and checks that it fits the model.
     pub fn open(dir: &Path, config: &Config) -> Result<Self> {
         let settings = Settings::read(dir)?;
-        let Found { inner, place } = files::open(dir, &settings)?;
+        Self::new(files::open(dir, &settings)?, &settings, config)
+    }
+
+    /// A tokenizer from the text of a `tokenizer.json`, which messages call `place`.
+    pub(crate) fn from_json(place: &str, text: &str, config: &Config) -> Result<Self> {
+        let found = Found { inner: files::whole(place, text)?, place: place.to_owned() };
+        Self::new(found, &Settings::default(), config)
+    }
+
+    fn new(found: Found, settings: &Settings, config: &Config) -> Result<Self> {
+        let Found { inner, place } = found;
         let token = |names: &[&str]| names.iter().find_map(|name| inner.token_to_id(name));
         let question = matches!(config.task(), Ok(Task::QuestionAnswering));
         let tokenizer = Self {
@@ -62,6 +72,11 @@ impl Tokenizer {
 
     /// The tokens of an example with the bytes they came from.
     pub fn encode(&self, example: &Example) -> Result<Encoded> {
+        self.encode_within(example, self.max_tokens)
+    }
+
+    /// The same, cut to fewer tokens than the model reads.
+    pub fn encode_within(&self, example: &Example, max_tokens: usize) -> Result<Encoded> {
         let pair = match example.fields.len() {
             1 => false,
             2 => true,
@@ -74,7 +89,7 @@ impl Tokenizer {
         };
         let split = |(kind, field): (u32, &Field)| self.split(field, kind, pair);
         let mut parts: Vec<Encoding> = (0..).zip(&example.fields).map(split).collect::<Result<_>>()?;
-        let truncated = self.truncate(&mut parts)?;
+        let truncated = self.truncate(&mut parts, max_tokens.min(self.max_tokens))?;
         let second = if pair { parts.pop() } else { None };
         let first = parts.pop().unwrap_or_default();
         let whole = self.inner.post_process(first, second, true).map_err(|e| self.failed(&e))?;
@@ -83,13 +98,6 @@ impl Tokenizer {
             fields: example.fields.clone(),
             truncated,
         })
-    }
-
-    /// The same tokenizer with texts cut earlier.
-    #[must_use]
-    pub fn cut_at(mut self, max_tokens: usize) -> Self {
-        self.max_tokens = self.max_tokens.min(max_tokens);
-        self
     }
 
     /// The longest input in tokens, special ones included.
@@ -143,12 +151,12 @@ impl Tokenizer {
     }
 
     /// Cuts the parts so that they fit together with the special tokens; true when something was lost.
-    fn truncate(&self, parts: &mut [Encoding]) -> Result<bool> {
+    fn truncate(&self, parts: &mut [Encoding], max: usize) -> Result<bool> {
         let pair = parts.len() == 2;
         let added = self.inner.get_post_processor().map_or(0, |p| p.added_tokens(pair));
-        let room = self.max_tokens.saturating_sub(added);
+        let room = max.saturating_sub(added);
         if room < parts.len() {
-            let (max, count) = (self.max_tokens, parts.len());
+            let count = parts.len();
             return Err(fault(
                 &self.place,
                 format!("{added} of {max} tokens are special, which leaves no room for {count} texts"),

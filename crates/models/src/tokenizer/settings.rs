@@ -47,6 +47,24 @@ impl Settings {
     }
 }
 
+impl Default for Settings {
+    /// What transformers assumes where no file says anything.
+    fn default() -> Self {
+        Self {
+            lower_case: true,
+            strip_accents: None,
+            chinese_chars: true,
+            prefix_space: false,
+            max_tokens: usize::MAX,
+            mask: String::new(),
+            pad: String::new(),
+            unk: String::new(),
+            cls: String::new(),
+            sep: String::new(),
+        }
+    }
+}
+
 fn optional(path: &Path) -> Result<Fields> {
     if path.exists() {
         Fields::parse(&path.display().to_string(), &read_text(path)?)

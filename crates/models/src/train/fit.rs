@@ -49,6 +49,8 @@ pub enum Event<'a> {
     Resumed {
         /// Steps already taken.
         steps: usize,
+        /// How many there will be.
+        total: usize,
     },
     /// One step was taken.
     Step {
@@ -66,7 +68,7 @@ pub enum Event<'a> {
 /// Trains for the settings' number of epochs and leaves the best model in the output folder.
 ///
 /// A run that was killed is taken up again from its last saved state and reaches the same weights; a state left by
-/// other settings or data is refused.
+/// other settings or data is refused. What cannot be compared is the loss function of a [`Goal`](super::Goal).
 pub fn fit(
     trainer: &mut Trainer,
     data: &Data,
@@ -82,7 +84,10 @@ pub fn fit(
     let total = batches * settings.epochs;
     let mut progress = Progress::new(identity);
     if state::resume(trainer, run.output, &mut progress)? {
-        watch(&Event::Resumed { steps: progress.epochs.len() * batches + progress.batch })?;
+        watch(&Event::Resumed { steps: progress.epochs.len() * batches + progress.batch, total })?;
+    } else {
+        // A folder that cannot be written, or a full disk, shows now and not after an hour.
+        state::save(trainer, run.output, &progress)?;
     }
     while progress.epochs.len() < settings.epochs {
         let epoch = progress.epochs.len();
@@ -98,7 +103,7 @@ pub fn fit(
             progress.loss += step.loss * batch.len() as f64;
             progress.seconds += started.elapsed().as_secs_f64();
             watch(&Event::Step { done: done + 1, total, step: &step })?;
-            if run.save_every > 0 && (done + 1) % run.save_every == 0 {
+            if run.save_every > 0 && (done + 1).is_multiple_of(run.save_every) {
                 state::save(trainer, run.output, &progress)?;
             }
         }
@@ -114,6 +119,7 @@ pub fn fit(
 
 /// Measures the model, and keeps it where it is the best so far; without rows to measure on, the last one is kept.
 fn end_epoch(trainer: &Trainer, data: &Data, run: &Run<'_>, progress: &mut Progress) -> Result<()> {
+    trainer.check_finite()?;
     let memory = trainer.settings.memory_bytes;
     let measured = !data.dev.is_empty();
     let dev = measured.then(|| evaluate(trainer.model(), &data.dev, memory)).transpose()?;

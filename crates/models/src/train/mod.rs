@@ -9,7 +9,6 @@
 
 mod evaluate;
 mod fit;
-mod save;
 mod schedule;
 mod settings;
 mod start;
@@ -20,14 +19,21 @@ pub use fit::{Data, Epoch, Event, Run, fit};
 pub use settings::Settings;
 pub use start::{Head, Start};
 
-use crate::learner::Lesson;
+use crate::learner::{Lesson, Pulled};
 use crate::loss::{Objective, supervised};
-use crate::opened::Opened;
+use crate::opened::{Opened, cut};
 use crate::run::Noise;
+use crate::weights::Param;
 use exegete_core::{Error, Example, Label, Model, Open, Plan, Record, Result, Row, Site};
 pub use exegete_engine::Optimiser;
-use exegete_engine::{Mode, Moments, Op, Tape, Tensor, Update, squared_norm};
+use exegete_engine::{Context, Mode, Moments, Op, Tape, Tensor, Update, squared_norm};
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
+
+/// Below this many tokens a thread, the sum of gradients costs more than the waiting it saves.
+const LEAST_TOKENS: usize = 64;
 
 /// One text or pair with what the model should answer.
 #[derive(Debug, Clone)]
@@ -96,24 +102,40 @@ impl Trainer {
         &self.model
     }
 
-    /// Its settings.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// Parameters that no file held and that started from random numbers.
     pub fn fresh(&self) -> &[String] {
         &self.fresh
     }
 
-    /// An example with its label as a training sample.
+    /// An example with its label to learn from, cut to the settings' length.
     pub fn sample(&self, example: &Example, label: Label) -> Result<Sample> {
+        let most = self.settings.max_tokens.unwrap_or(usize::MAX);
+        let encoded = match &self.model.parts.tokenizer {
+            Some(tokenizer) => tokenizer.encode_within(example, most)?,
+            None => self.model.encode(example)?,
+        };
+        Ok(Sample { row: Row::new(encoded), label })
+    }
+
+    /// An example with its label to be measured on, as whole as the model will read it.
+    pub fn measured(&self, example: &Example, label: Label) -> Result<Sample> {
         Ok(Sample { row: Row::new(self.model.encode(example)?), label })
+    }
+
+    /// A step can leave weights that no later step would notice.
+    fn check_finite(&self) -> Result<()> {
+        let bad = |(_, param): &(&String, &Param<f32>)| !param.value.data().iter().all(|x| x.is_finite());
+        match self.model.parts.params.iter().find(bad) {
+            Some((name, _)) => {
+                Err(Error::Model(format!("training diverged: '{name}' is not finite; lower the rate")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Writes the model as a Hugging Face folder.
     pub fn save(&self, dir: &Path) -> Result<()> {
-        save::folder(&self.model, &self.companions, dir)
+        crate::save::folder(&self.model, &self.companions, dir)
     }
 
     /// Learns from one batch. `keys` are the random keys of the rows' dropout; the rate is multiplied by `share`.
@@ -131,8 +153,8 @@ impl Trainer {
         }
         self.steps += 1;
         let scale = self.settings.clip.map_or(1.0, |most| (most / (norm + 1e-6)).min(1.0));
-        let layers = self.model.parts.config.num_hidden_layers;
-        let mut after = std::collections::BTreeMap::new();
+        let layers = self.model.parts.config.num_hidden_groups;
+        let mut after = BTreeMap::new();
         for ((name, moments), gradient) in self.names.iter().zip(&mut self.moments).zip(&gradients) {
             let param = &self.model.parts.params[name];
             let rate = self.settings.rate * share * self.settings.layer_share(name, layers);
@@ -149,32 +171,18 @@ impl Trainer {
 
     /// The loss of each row, and the gradient of their mean for every parameter.
     pub fn gradient(&self, batch: &[&Sample], keys: &[u64]) -> Result<(Vec<f64>, Vec<Tensor<f32>>)> {
-        let ctx = &self.model.parts.ctx;
         let rows: Vec<Row> = batch.iter().map(|sample| sample.row.clone()).collect();
         let labels: Vec<Label> = batch.iter().map(|sample| sample.label.clone()).collect();
-        let weight = 1.0 / batch.len().max(1) as f64;
+        if keys.len() != batch.len() {
+            return Err(Error::Request(format!("{} rows but {} keys", batch.len(), keys.len())));
+        }
         let mut losses = Vec::with_capacity(batch.len());
-        let mut totals: Vec<Option<Tensor<f32>>> = vec![None; self.names.len()];
+        let mut totals = vec![None; self.names.len()];
         for part in self.parts(&rows) {
-            let noise = self.settings.noise(&self.model.parts.config, &keys[part.clone()]);
-            let lesson = Lesson {
-                rows: &rows[part.clone()],
-                labels: &labels[part],
-                select: &self.names,
-                keep: &self.goal.reads,
-                objective: &*self.goal.losses,
-                noise,
-            };
-            let (lost, found) = self.model.pulled(ctx, &self.model.parts.network, &lesson, weight)?;
-            losses.extend(lost.value.data().iter().map(|&loss| f64::from(loss)));
-            for (total, found) in totals.iter_mut().zip(found) {
-                *total = match (total.take(), found) {
-                    (Some(total), Some(found)) => {
-                        let mut tape = Tape::new(ctx.clone(), Mode::Off);
-                        Some(ctx.install(|| tape.apply(Op::Add, [total.into(), found.into()]).value))
-                    }
-                    (total, found) => total.or(found),
-                };
+            for pulled in self.pull(&rows, &labels, keys, part) {
+                let (lost, found) = pulled?;
+                losses.extend(lost.value.data().iter().map(|&loss| f64::from(loss)));
+                totals = self.sum(totals, found);
             }
         }
         let filled = |(total, name): (Option<Tensor<f32>>, &String)| {
@@ -186,12 +194,68 @@ impl Trainer {
         Ok((losses, totals.into_iter().zip(&self.names).map(filled).collect()))
     }
 
+    /// Losses and gradients of some rows of a batch: one piece for each thread where there is enough to do, since
+    /// threads that need not wait for each other are faster by more than the sum of their gradients costs.
+    fn pull(
+        &self,
+        rows: &[Row],
+        labels: &[Label],
+        keys: &[u64],
+        part: Range<usize>,
+    ) -> Vec<Result<Pulled<f32>>> {
+        let ctx = &self.model.parts.ctx;
+        let weight = 1.0 / rows.len() as f64;
+        let pull = |ctx: &Arc<Context<f32>>, piece: Range<usize>| {
+            let lesson = Lesson {
+                rows: &rows[piece.clone()],
+                labels: &labels[piece.clone()],
+                select: &self.names,
+                keep: &self.goal.reads,
+                objective: &*self.goal.losses,
+                noise: self.settings.noise(&self.model.parts.config, &keys[piece]),
+            };
+            self.model.pulled(ctx, &self.model.parts.network, &lesson, weight)
+        };
+        let tokens: usize = rows[part.clone()].iter().map(|row| row.encoded.len()).sum();
+        // Each piece has a gradient of its own, which must fit the memory as well.
+        let bytes = self.model.parts.card.parameters * size_of::<f32>();
+        let most = (self.settings.memory_bytes / bytes.max(1)).clamp(1, ctx.threads());
+        if most == 1 || tokens < ctx.threads() * LEAST_TOKENS {
+            return vec![pull(ctx, part)];
+        }
+        let serial = ctx.serial();
+        let pieces = cut(&rows[part.clone()], most);
+        ctx.map(&pieces, |piece| pull(&serial, part.start + piece.start..part.start + piece.end))
+    }
+
+    /// Adds gradients of some rows to those of others; a parameter that no row used has none.
+    fn sum(
+        &self,
+        totals: Vec<Option<Tensor<f32>>>,
+        found: Vec<Option<Tensor<f32>>>,
+    ) -> Vec<Option<Tensor<f32>>> {
+        let ctx = &self.model.parts.ctx;
+        let add = |(total, found): (Option<Tensor<f32>>, Option<Tensor<f32>>)| match (total, found) {
+            (Some(total), Some(found)) => {
+                let mut tape = Tape::new(ctx.clone(), Mode::Off);
+                Some(tape.apply(Op::Add, [total.into(), found.into()]).value)
+            }
+            (total, found) => total.or(found),
+        };
+        ctx.install(|| totals.into_iter().zip(found).map(add).collect())
+    }
+
     /// Cuts a batch so that the activations of each part fit the memory.
-    fn parts(&self, rows: &[Row]) -> Vec<std::ops::Range<usize>> {
+    fn parts(&self, rows: &[Row]) -> Vec<Range<usize>> {
         let plan = Plan { keep: vec![Site::EmbedWord], start: None, record: Record::Gradient };
+        let c = &self.model.parts.config;
+        let tokens = |row: &Row| row.encoded.len();
+        let more = |row: &Row| 2 * c.hidden_size + c.intermediate_size + c.num_attention_heads * tokens(row);
         let (mut parts, mut first, mut bytes) = (Vec::new(), 0, 0);
         for (i, row) in rows.iter().enumerate() {
-            let own = self.model.bytes(row, &plan);
+            // Beside what an input's gradient needs, parameters need the inputs of every product, and dropout its outputs.
+            let own = self.model.bytes(row, &plan)
+                + c.num_hidden_layers * tokens(row) * more(row) * size_of::<f32>();
             if bytes + own > self.settings.memory_bytes && i > first {
                 parts.push(first..i);
                 (first, bytes) = (i, 0);
@@ -205,7 +269,7 @@ impl Trainer {
 
 impl Settings {
     fn noise<'a>(&self, config: &crate::config::Config, keys: &'a [u64]) -> Option<Noise<'a>> {
-        let rates = self.dropout.map_or(config.dropout, |rate| config.dropout.all(rate));
+        let rates = self.dropout.map_or(config.dropout, |rate| config.uniform_dropout(rate));
         (rates != crate::config::Rates::default()).then_some(Noise { rates, keys })
     }
 }

@@ -1,3 +1,4 @@
+use exegete_engine::random_bits;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -25,14 +26,7 @@ pub(super) fn order(rows: usize, seed: u64, epoch: usize) -> Vec<usize> {
 
 /// A random key that depends on the seed, the step and the row alone.
 pub(super) fn key(seed: u64, step: u64, row: u64) -> u64 {
-    let mut z = seed;
-    for word in [step, row] {
-        z = (z ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-    }
-    z
+    random_bits(random_bits(seed, step), row)
 }
 
 #[cfg(test)]

@@ -66,7 +66,14 @@ impl Settings {
             ),
             (!share(self.warmup), "the warm-up must be a share of the steps from 0 up to 1"),
             (!(self.decay >= 0.0 && self.decay.is_finite()), "the weight decay cannot be negative"),
-            (self.clip.is_some_and(|clip| !(clip > 0.0)), "the clipping length must be positive"),
+            (
+                self.clip.is_some_and(|clip| clip.is_nan() || clip <= 0.0),
+                "the clipping length must be positive",
+            ),
+            (
+                matches!(self.optimiser, Optimiser::Sgd { momentum } if !share(momentum)),
+                "the momentum must be a share from 0 up to 1",
+            ),
             (self.dropout.is_some_and(|rate| !share(rate)), "the dropout must be a share from 0 up to 1"),
         ];
         match wrong.iter().find(|(wrong, _)| *wrong) {
@@ -75,13 +82,14 @@ impl Settings {
         }
     }
 
-    /// What a parameter's rate is multiplied by: 1 at the head, less with every layer below it.
+    /// What a parameter's rate is multiplied by: 1 at the head, less with every set of layer weights below it.
     pub(super) fn layer_share(&self, name: &str, layers: usize) -> f64 {
         let below = |depth: usize| self.layer_decay.powi(i32::try_from(depth).unwrap_or(i32::MAX));
         if name.contains("embedding") {
             return below(layers);
         }
-        let mut parts = name.split('.').skip_while(|part| *part != "layer").skip(1);
+        let mut parts =
+            name.split('.').skip_while(|part| !["layer", "albert_layer_groups"].contains(part)).skip(1);
         match parts.next().and_then(|number| number.parse::<usize>().ok()) {
             Some(layer) => below(layers.saturating_sub(layer + 1)),
             None => 1.0,

@@ -4,17 +4,17 @@ use super::Settings;
 use crate::assemble::{Assembly, assemble};
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
-use crate::fault::fault;
+use crate::default::{self, DEFAULT};
 use crate::folder;
 use crate::opened::Opened;
 use crate::random::initial;
+use crate::save::companions;
 use crate::tokenizer::Tokenizer;
 use crate::weights::Source;
 use exegete_core::{Error, Result, Task};
 use exegete_engine::Tensor;
 use serde_json::{Map, Value, json};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// Where the parameters come from.
@@ -22,6 +22,8 @@ use std::sync::{Mutex, PoisonError};
 pub enum Start {
     /// A Hugging Face folder of any head; what the new head lacks starts from random numbers.
     Folder(PathBuf),
+    /// The model that is part of the program.
+    Default,
     /// The config and the tokenizer of a folder; every parameter starts from random numbers.
     Scratch(PathBuf),
 }
@@ -42,58 +44,38 @@ pub(super) struct Started {
     pub(super) companions: Vec<(String, Vec<u8>)>,
 }
 
-/// Files that make up a tokenizer, in any of its shapes.
-const TOKENIZER: &[&str] = &[
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-];
-
 pub(super) fn open(start: &Start, head: &Head, settings: &Settings) -> Result<Started> {
-    let (dir, scratch) = match start {
-        Start::Folder(dir) => (dir, false),
-        Start::Scratch(dir) => (dir, true),
+    let given = match start {
+        Start::Folder(dir) | Start::Scratch(dir) => Config::read(dir)?,
+        Start::Default => default::config()?,
     };
-    let given = Config::read(dir)?;
     let config = Config::parse(retarget(&given, head)?)?;
-    let mut tokenizer = Tokenizer::open(dir, &config)?;
-    if let Some(most) = settings.max_tokens {
-        tokenizer = tokenizer.cut_at(most);
-    }
-    let stored = if scratch { None } else { Some(Checkpoint::open(dir)?) };
+    let tokenizer = match start {
+        Start::Folder(dir) | Start::Scratch(dir) => Tokenizer::open(dir, &config)?,
+        Start::Default => default::tokenizer(&config)?,
+    };
+    let stored = match start {
+        Start::Folder(dir) => Some(Checkpoint::open(dir)?),
+        Start::Default => Some(default::checkpoint()?),
+        Start::Scratch(_) => None,
+    };
     let fingerprint = match &stored {
         Some(checkpoint) => checkpoint.fingerprint(config.source.as_bytes()),
         None => format!("scratch-{}", settings.seed),
     };
+    let (name, place, companions) = match start {
+        Start::Folder(dir) | Start::Scratch(dir) => {
+            (folder::name(dir), dir.display().to_string(), companions(dir)?)
+        }
+        Start::Default => (DEFAULT.to_owned(), "default model".to_owned(), default::companions()),
+    };
     let deviation = initializer_range(&given)?;
     let source = Starting { stored, seed: settings.seed, deviation, fresh: Mutex::default() };
-    let assembly = Assembly {
-        name: folder::name(dir),
-        place: dir.display().to_string(),
-        config,
-        tokenizer: Some(tokenizer),
-        fingerprint,
-        threads: settings.threads,
-    };
-    let model = assemble(&source, assembly)?;
+    let threads = settings.threads;
+    let tokenizer = Some(tokenizer);
+    let model = assemble(&source, Assembly { name, place, config, tokenizer, fingerprint, threads })?;
     let fresh = source.fresh.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Started { model, fresh, companions: companions(dir)? })
-}
-
-fn companions(dir: &Path) -> Result<Vec<(String, Vec<u8>)>> {
-    let there = TOKENIZER.iter().filter(|name| dir.join(name).exists());
-    let read = |name: &&str| {
-        let path = dir.join(name);
-        let bytes = fs::read(&path).map_err(|e| fault(path.display(), format!("cannot be read: {e}")))?;
-        Ok(((*name).to_owned(), bytes))
-    };
-    there.map(read).collect()
+    Ok(Started { model, fresh, companions })
 }
 
 /// Parameters of a classifier: stored ones where they fit, random ones for a head that the file does not hold.
@@ -149,6 +131,10 @@ fn retarget(given: &Config, head: &Head) -> Result<String> {
         Task::Regression => "regression",
         other => return Err(Error::Unsupported(format!("training for {other:?} is not supported"))),
     };
+    let least = if head.task == Task::Classification { 2 } else { 1 };
+    if head.labels.len() < least {
+        return Err(Error::Request(format!("{} labels, at least {least} are needed", head.labels.len())));
+    }
     let mut map: Map<String, Value> = serde_json::from_str(&given.source)
         .map_err(|e| Error::Model(format!("config.json: is no JSON object: {e}")))?;
     for stale in ["_name_or_path", "num_labels", "_num_labels", "torch_dtype", "dtype"] {

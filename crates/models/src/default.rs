@@ -1,0 +1,48 @@
+//! The model that is part of the program: `default/README.md` says what it is and how well it does.
+
+use crate::assemble::{Assembly, assemble};
+use crate::checkpoint::Checkpoint;
+use crate::config::Config;
+use crate::opened::Opened;
+use crate::tokenizer::Tokenizer;
+use exegete_core::Result;
+use exegete_engine::Real;
+
+/// What the user calls it.
+pub const DEFAULT: &str = "default";
+
+const CONFIG: &str = include_str!("../default/config.json");
+const TOKENIZER: &str = include_str!("../default/tokenizer.json");
+const WEIGHTS: &[u8] = include_bytes!("../default/model.safetensors");
+
+/// Its config.
+pub(crate) fn config() -> Result<Config> {
+    Config::parse(CONFIG)
+}
+
+/// Its tokenizer, for a head that may be another than its own.
+pub(crate) fn tokenizer(config: &Config) -> Result<Tokenizer> {
+    Tokenizer::from_json("default model", TOKENIZER, config)
+}
+
+/// The files of its folder beside config and weights.
+pub(crate) fn companions() -> Vec<(String, Vec<u8>)> {
+    let settings = br#"{"tokenizer_class": "BertTokenizer", "do_lower_case": true, "model_max_length": 512}"#;
+    let files = [("tokenizer.json", TOKENIZER.as_bytes()), ("tokenizer_config.json", settings)];
+    files.map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).to_vec()
+}
+
+/// Its weights.
+pub(crate) fn checkpoint() -> Result<Checkpoint> {
+    Checkpoint::from_program("default model", WEIGHTS)
+}
+
+/// Opens it.
+pub(crate) fn open<T: Real>(threads: usize) -> Result<Opened<T>> {
+    let config = config()?;
+    let tokenizer = Some(tokenizer(&config)?);
+    let checkpoint = checkpoint()?;
+    let fingerprint = checkpoint.fingerprint(config.source.as_bytes());
+    let (name, place) = (DEFAULT.to_owned(), "default model".to_owned());
+    assemble(&checkpoint, Assembly { name, place, config, tokenizer, fingerprint, threads })
+}
