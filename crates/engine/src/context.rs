@@ -121,21 +121,29 @@ impl<T: Scalar> Context<T> {
         }
     }
 
-    /// The same over the elements of three buffers of one length: `work(first, a, b, c)`.
-    pub(crate) fn rows_with_two(
+    /// Runs `work(row, rows)` for every row of several buffers of one shape.
+    pub(crate) fn rows_of<const N: usize>(
         &self,
-        a: &mut [T],
-        b: &mut [T],
-        c: &mut [T],
-        work: impl Fn(usize, &mut [T], &mut [T], &mut [T]) + Sync,
+        buffers: [&mut [T]; N],
+        cols: usize,
+        work: impl Fn(usize, [&mut [T]; N]) + Sync,
     ) {
-        match self.chunk(a.len(), 1) {
-            None => work(0, a, b, c),
-            Some(chunk) => {
-                let parts = a.par_chunks_mut(chunk).zip(b.par_chunks_mut(chunk)).zip(c.par_chunks_mut(chunk));
-                parts.enumerate().for_each(|(i, ((a, b), c))| work(i * chunk, a, b, c));
-            }
-        }
+        let len = buffers.first().map_or(0, |data| data.len());
+        let each = |first: usize, mut part: [&mut [T]; N]| {
+            crate::kernels::vectorised(
+                #[inline(always)]
+                || {
+                    for i in 0..part[0].len() / cols {
+                        work(first + i, part.each_mut().map(|data| &mut data[i * cols..][..cols]));
+                    }
+                },
+            );
+        };
+        let Some(chunk) = self.chunk(len, cols) else { return each(0, buffers) };
+        let mut parts = buffers.map(|data| data.chunks_mut(chunk * cols));
+        let next = |i| (i * chunk, parts.each_mut().map(|part| part.next().unwrap_or_default()));
+        let parts: Vec<_> = (0..(len / cols).div_ceil(chunk)).map(next).collect();
+        parts.into_par_iter().for_each(|(first, part)| each(first, part));
     }
 
     /// Rows a task when `len` elements are split between the threads; none where one thread does it all.
@@ -171,15 +179,16 @@ struct Memory<T> {
     most: AtomicUsize,
 }
 
-/// Free buffers, shortest first.
+/// Free buffers, shortest first, each with the time it came free.
 struct Free<T> {
-    buffers: Vec<Vec<T>>,
+    buffers: Vec<(u64, Vec<T>)>,
     bytes: usize,
+    clock: u64,
 }
 
 impl<T> Default for Memory<T> {
     fn default() -> Self {
-        let free = Mutex::new(Free { buffers: Vec::new(), bytes: 0 });
+        let free = Mutex::new(Free { buffers: Vec::new(), bytes: 0, clock: 0 });
         Self { free, live: AtomicUsize::new(0), peak: AtomicUsize::new(0), most: AtomicUsize::new(0) }
     }
 }
@@ -204,8 +213,9 @@ impl<T> Memory<T> {
         let mut free = self.free();
         let bytes = vec.capacity() * size_of::<T>();
         self.live.fetch_sub(bytes, Ordering::Relaxed);
-        let at = free.buffers.partition_point(|v| v.len() < vec.len());
-        free.buffers.insert(at, vec);
+        free.clock += 1;
+        let (at, now) = (free.buffers.partition_point(|(_, v)| v.len() < vec.len()), free.clock);
+        free.buffers.insert(at, (now, vec));
         free.bytes += bytes;
     }
 
@@ -217,19 +227,19 @@ impl<T> Memory<T> {
 impl<T> Free<T> {
     /// The smallest buffer that is large enough, unless it is wastefully large.
     fn take(&mut self, len: usize) -> Option<Vec<T>> {
-        let at = self.buffers.partition_point(|v| v.len() < len);
-        let fits = self.buffers.get(at).is_some_and(|v| v.len() <= len + len / 4 + 1024);
-        let vec = fits.then(|| self.buffers.remove(at))?;
+        let at = self.buffers.partition_point(|(_, v)| v.len() < len);
+        let fits = self.buffers.get(at).is_some_and(|(_, v)| v.len() <= len + len / 4 + 1024);
+        let (_, vec) = fits.then(|| self.buffers.remove(at))?;
         self.bytes -= vec.capacity() * size_of::<T>();
         Some(vec)
     }
 
-    /// Gives buffers back to the system, largest first, until no more than this is free.
+    /// Gives buffers back to the system, those first that lay unused longest, until no more than this is free.
     fn shrink(&mut self, allowed_bytes: usize) {
         while self.bytes > allowed_bytes
-            && let Some(vec) = self.buffers.pop()
+            && let Some(oldest) = (0..self.buffers.len()).min_by_key(|&i| self.buffers[i].0)
         {
-            self.bytes -= vec.capacity() * size_of::<T>();
+            self.bytes -= self.buffers.remove(oldest).1.capacity() * size_of::<T>();
         }
     }
 }

@@ -1,8 +1,8 @@
 //! How a parameter moves along its gradient. PyTorch's arithmetic, so that runs can be compared number by number.
 
 use crate::context::Context;
-use crate::kernels::{sum, vectorised};
 use crate::scalar::Real;
+use crate::slope::Slope;
 use crate::tensor::Tensor;
 
 /// A rule for one step.
@@ -66,30 +66,27 @@ impl Optimiser {
         &self,
         ctx: &Context<T>,
         update: &Update,
-        (value, gradient): (&Tensor<T>, &Tensor<T>),
+        (value, slope): (&Tensor<T>, &Slope<T>),
         moments: &mut Moments<T>,
     ) -> Tensor<T> {
         assert_eq!(
-            value.data().len(),
-            gradient.data().len(),
-            "a gradient of another size than its parameter"
+            (value.rows(), value.cols()),
+            slope.shape(),
+            "a gradient of another shape than its parameter"
         );
         let Moments { first, second } = moments;
-        Tensor::fill(ctx, value.rows(), value.cols(), |out| match *self {
+        let cols = value.cols();
+        let row = |at: usize| (&value.data()[at * cols..][..cols], slope.row(at));
+        Tensor::fill(ctx, value.rows(), cols, |out| match *self {
             Self::Sgd { momentum } => {
                 let momentum = T::from_f64(momentum);
                 let [rate, decay, scale] = [update.rate, update.decay, update.scale].map(T::from_f64);
-                ctx.rows_with(out, 1, first, |at, out, velocity| {
-                    let (value, gradient) = (&value.data()[at..], &gradient.data()[at..]);
-                    vectorised(
-                        #[inline(always)]
-                        || {
-                            for i in 0..out.len() {
-                                velocity[i] = momentum * velocity[i] + gradient[i] * scale + decay * value[i];
-                                out[i] = value[i] - rate * velocity[i];
-                            }
-                        },
-                    );
+                ctx.rows_of([out, first], cols, |at, [out, velocity]| {
+                    let (value, gradient) = row(at);
+                    for i in 0..cols {
+                        velocity[i] = momentum * velocity[i] + gradient[i] * scale + decay * value[i];
+                        out[i] = value[i] - rate * velocity[i];
+                    }
                 });
             }
             Self::AdamW { beta1, beta2, epsilon } => {
@@ -99,39 +96,18 @@ impl Optimiser {
                 let shrink = T::from_f64(1.0 - update.rate * update.decay);
                 let [b1, c1, b2, c2] = [beta1, 1.0 - beta1, beta2, 1.0 - beta2].map(T::from_f64);
                 let [epsilon, scale] = [epsilon, update.scale].map(T::from_f64);
-                ctx.rows_with_two(out, first, second, |at, out, m, v| {
-                    let (value, gradient) =
-                        (&value.data()[at..][..out.len()], &gradient.data()[at..][..out.len()]);
-                    let (m, v) = (&mut m[..out.len()], &mut v[..out.len()]);
-                    vectorised(
-                        #[inline(always)]
-                        || {
-                            for i in 0..out.len() {
-                                let g = gradient[i] * scale;
-                                m[i] = b1 * m[i] + c1 * g;
-                                v[i] = b2 * v[i] + c2 * g * g;
-                                out[i] = value[i] * shrink - step * m[i] / (v[i].sqrt() * root + epsilon);
-                            }
-                        },
-                    );
+                ctx.rows_of([out, first, second], cols, |at, [out, m, v]| {
+                    let (value, gradient) = row(at);
+                    for i in 0..cols {
+                        let g = gradient[i] * scale;
+                        m[i] = b1 * m[i] + c1 * g;
+                        v[i] = b2 * v[i] + c2 * g * g;
+                        out[i] = value[i] * shrink - step * m[i] / (v[i].sqrt() * root + epsilon);
+                    }
                 });
             }
         })
     }
-}
-
-/// Σ g² over a tensor, in an order that does not depend on the threads.
-pub fn squared_norm<T: Real>(ctx: &Context<T>, tensor: &Tensor<T>) -> f64 {
-    const CHUNK: usize = 1 << 12;
-    let parts: Vec<&[T]> = tensor.data().chunks(CHUNK).collect();
-    let one = |part: &&[T]| {
-        let square = vectorised(
-            #[inline(always)]
-            || sum(part.len(), |i| part[i] * part[i]),
-        );
-        square.value()
-    };
-    ctx.map(&parts, one).iter().sum()
 }
 
 #[cfg(test)]
@@ -143,6 +119,7 @@ mod tests {
     fn first_steps_by_hand() {
         let ctx = Context::<f64>::new(1);
         let (value, gradient) = (Tensor::new(1, 2, vec![1.0, -2.0]), Tensor::new(1, 2, vec![0.5, -4.0]));
+        let gradient = Slope::Dense(gradient);
         let update = Update { rate: 0.1, decay: 0.5, scale: 0.5, step: 1 };
         let adam = Optimiser::AdamW { beta1: 0.9, beta2: 0.999, epsilon: 0.0 };
         let mut moments = adam.moments(2);

@@ -4,7 +4,7 @@ use crate::opened::Opened;
 use crate::run::{Finished, Noise, Request};
 use crate::weights::{Param, check_shapes, unknown};
 use exegete_core::{Array, Error, Label, Learner, Plan, Record, Result, Row, Site};
-use exegete_engine::{Context, Gradient, Real, Scalar, Tensor, Var};
+use exegete_engine::{Context, Gradient, NodeId, Real, Scalar, Tensor, Var};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ impl<T: Real> Learner for Opened<T> {
 
     fn gradient(&self, rows: &[Row], labels: &[Label], select: &[String]) -> Result<(Vec<f64>, Vec<Array>)> {
         let lesson = Lesson::new(rows, labels, select);
-        let (losses, gradients) = self.pulled(&self.parts.ctx, &self.parts.network, &lesson, 1.0)?;
+        let Pulled { losses, gradients, .. } =
+            self.pulled(&self.parts.ctx, &self.parts.network, &lesson, 1.0)?;
         let losses = losses.value.data().iter().map(|x| x.value()).collect();
         Ok((losses, self.arrays(select, &gradients, |x| x.value())))
     }
@@ -56,8 +57,8 @@ impl<T: Real> Learner for Opened<T> {
     fn hvp(&self, rows: &[Row], labels: &[Label], select: &[String], v: &[Array]) -> Result<Vec<Array>> {
         let network = self.dual_network(self.directions(select, v)?)?;
         let lesson = Lesson::new(rows, labels, select);
-        let (_, gradients) = self.pulled(self.dual_context(), &network, &lesson, 1.0)?;
-        Ok(self.arrays(select, &gradients, |x| x.tangent()))
+        let pulled = self.pulled(self.dual_context(), &network, &lesson, 1.0)?;
+        Ok(self.arrays(select, &pulled.gradients, |x| x.tangent()))
     }
 }
 
@@ -67,6 +68,8 @@ pub(crate) struct Lesson<'a, T> {
     pub(crate) labels: &'a [Label],
     /// Parameters to differentiate with respect to.
     pub(crate) select: &'a [String],
+    /// Whether the gradient at the rows' word vectors is asked for too.
+    pub(crate) words: bool,
     /// Sites that the objective reads beside the logits.
     pub(crate) keep: &'a [Site],
     pub(crate) objective: &'a Objective<T>,
@@ -76,12 +79,19 @@ pub(crate) struct Lesson<'a, T> {
 impl<'a, T: Scalar> Lesson<'a, T> {
     /// The plain supervised loss, without dropout.
     fn new(rows: &'a [Row], labels: &'a [Label], select: &'a [String]) -> Self {
-        Self { rows, labels, select, keep: &[], objective: &supervised::<T>, noise: None }
+        Self { rows, labels, select, words: false, keep: &[], objective: &supervised::<T>, noise: None }
     }
 }
 
-/// The loss of every row, and the gradient of each selected parameter that was used.
-pub(crate) type Pulled<S> = (Var<S>, Vec<Option<Tensor<S>>>);
+/// What a lesson brought.
+pub(crate) struct Pulled<S> {
+    /// Of every row.
+    pub(crate) losses: Var<S>,
+    /// Of each selected parameter that was used.
+    pub(crate) gradients: Vec<Option<Tensor<S>>>,
+    /// At the word vectors of all rows, laid end to end.
+    pub(crate) words: Option<Tensor<S>>,
+}
 
 impl<T: Real> Opened<T> {
     /// The loss of every row, on the tape.
@@ -91,11 +101,13 @@ impl<T: Real> Opened<T> {
         network: &dyn Network<S>,
         lesson: &Lesson<'_, S>,
     ) -> Result<(Var<S>, Finished<S>)> {
-        let &Lesson { rows, labels, select, keep, objective, noise } = lesson;
+        let &Lesson { rows, labels, select, words, keep, objective, noise } = lesson;
         if let Some(name) = select.iter().find(|name| !self.parts.params.contains_key(*name)) {
             return Err(unknown(name));
         }
-        let plan = Plan { keep: keep.to_vec(), start: None, record: Record::Nothing };
+        let record = if words { Record::Gradient } else { Record::Nothing };
+        let keep = keep.iter().copied().chain(words.then_some(Site::EmbedWord)).collect();
+        let plan = Plan { keep, start: None, record };
         let request = Request { learn: select, noise, ..Request::new(rows, &plan) };
         let mut finished = self.run(ctx, network, request)?;
         let Finished { tape, kept, .. } = &mut finished;
@@ -117,16 +129,19 @@ impl<T: Real> Opened<T> {
         weight: f64,
     ) -> Result<Pulled<S>> {
         let (losses, finished) = self.lost(ctx, network, lesson)?;
-        let Some(node) = losses.node else { return Ok((losses, vec![None; lesson.select.len()])) };
-        let rows = losses.value.rows();
+        let mut pulled = Pulled { losses, gradients: vec![None; lesson.select.len()], words: None };
+        let Some(node) = pulled.losses.node else { return Ok(pulled) };
+        let rows = pulled.losses.value.rows();
         let seed = Tensor::new(rows, 1, vec![S::from_f64(weight); rows]);
-        let nodes: Vec<_> = finished.learned.iter().copied().flatten().collect();
+        let words = lesson.words.then(|| finished.kept[&Site::EmbedWord].var.node).flatten();
+        let nodes: Vec<_> = finished.learned.iter().copied().chain([words]).flatten().collect();
         let tape = &finished.tape;
         let found = ctx.install(|| tape.backward(vec![(node, seed)], &nodes, &Gradient));
         let mut found = found.map_err(|e| Error::Unsupported(e.to_string()))?.into_iter();
-        let gradients =
-            finished.learned.iter().map(|node| node.and_then(|_| found.next().flatten())).collect();
-        Ok((losses, gradients))
+        let mut next = |node: Option<NodeId>| node.and_then(|_| found.next().flatten());
+        pulled.gradients = finished.learned.iter().map(|&node| next(node)).collect();
+        pulled.words = next(words);
+        Ok(pulled)
     }
 
     fn directions<'a>(&self, select: &'a [String], v: &'a [Array]) -> Result<BTreeMap<&'a str, &'a Array>> {

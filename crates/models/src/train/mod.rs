@@ -21,12 +21,12 @@ pub use start::{Head, Start};
 
 use crate::learner::{Lesson, Pulled};
 use crate::loss::{Objective, supervised};
-use crate::opened::{Opened, cut};
+use crate::opened::{Opened, Parts, cut};
 use crate::run::Noise;
 use crate::weights::Param;
 use exegete_core::{Error, Example, Label, Model, Open, Plan, Record, Result, Row, Site};
 pub use exegete_engine::Optimiser;
-use exegete_engine::{Context, Mode, Moments, Op, Tape, Tensor, Update, squared_norm};
+use exegete_engine::{Context, Moments, Slope, Update};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -64,6 +64,8 @@ pub struct Trainer {
     settings: Settings,
     goal: Goal,
     names: Vec<String>,
+    /// All names but that of the word vectors, of which a batch touches few rows.
+    dense: Vec<String>,
     moments: Vec<Moments<f32>>,
     steps: u64,
     /// Parameters that no file held and that start from random numbers.
@@ -94,7 +96,9 @@ impl Trainer {
             settings.optimiser.moments(len)
         });
         let moments = moments.collect();
-        Ok(Self { model, settings, goal, names, moments, steps: 0, fresh, companions })
+        let word = &model.parts.network.embeddings.word.name;
+        let dense = names.iter().filter(|name| ***name != **word).cloned().collect();
+        Ok(Self { model, settings, goal, names, dense, moments, steps: 0, fresh, companions })
     }
 
     /// The model as it is now.
@@ -143,8 +147,7 @@ impl Trainer {
         let (losses, gradients) = self.gradient(batch, keys)?;
         let loss = losses.iter().sum::<f64>() / losses.len() as f64;
         let ctx = self.model.parts.ctx.clone();
-        let squares: Vec<f64> = gradients.iter().map(|gradient| squared_norm(&ctx, gradient)).collect();
-        let norm = squares.iter().sum::<f64>().sqrt();
+        let norm = gradients.iter().map(|gradient| gradient.squared_norm(&ctx)).sum::<f64>().sqrt();
         if !loss.is_finite() || !norm.is_finite() {
             return Err(Error::Model(format!(
                 "training diverged in step {}: loss {loss}, gradient {norm}; lower the rate or the clipping",
@@ -169,29 +172,34 @@ impl Trainer {
         Ok(Step { loss, norm, rate: self.settings.rate * share })
     }
 
-    /// The loss of each row, and the gradient of their mean for every parameter.
-    pub fn gradient(&self, batch: &[&Sample], keys: &[u64]) -> Result<(Vec<f64>, Vec<Tensor<f32>>)> {
+    /// The loss of each row, and the gradient of their mean for every parameter, in the order of their names.
+    pub fn gradient(&self, batch: &[&Sample], keys: &[u64]) -> Result<(Vec<f64>, Vec<Slope<f32>>)> {
         let rows: Vec<Row> = batch.iter().map(|sample| sample.row.clone()).collect();
         let labels: Vec<Label> = batch.iter().map(|sample| sample.label.clone()).collect();
         if keys.len() != batch.len() {
             return Err(Error::Request(format!("{} rows but {} keys", batch.len(), keys.len())));
         }
+        let Parts { ctx, params, network, .. } = &self.model.parts;
         let mut losses = Vec::with_capacity(batch.len());
-        let mut totals = vec![None; self.names.len()];
+        let zero = |param: &Param<f32>| Slope::zero(param.value.rows(), param.value.cols());
+        let mut words = zero(&network.embeddings.word);
+        let mut slopes: Vec<Slope<f32>> = self.dense.iter().map(|name| zero(&params[name])).collect();
         for part in self.parts(&rows) {
-            for pulled in self.pull(&rows, &labels, keys, part) {
-                let (lost, found) = pulled?;
+            for (piece, pulled) in self.pull(&rows, &labels, keys, part) {
+                let Pulled { losses: lost, gradients, words: vectors } = pulled?;
                 losses.extend(lost.value.data().iter().map(|&loss| f64::from(loss)));
-                totals = self.sum(totals, found);
+                let ids = rows[piece].iter().flat_map(|row| row.encoded.tokens.iter().map(|token| token.id));
+                let vectors = vectors.iter().flat_map(|vectors| vectors.data().chunks_exact(vectors.cols()));
+                ids.zip(vectors).for_each(|(id, vector)| words.add_row(id as usize, vector));
+                let found = slopes.iter_mut().zip(gradients);
+                let found = found.filter_map(|(slope, gradient)| Some((slope, gradient?)));
+                ctx.install(|| found.for_each(|(slope, gradient)| slope.add(ctx, gradient)));
             }
         }
-        let filled = |(total, name): (Option<Tensor<f32>>, &String)| {
-            total.unwrap_or_else(|| {
-                let value = &self.model.parts.params[name].value;
-                Tensor::new(value.rows(), value.cols(), vec![0.0; value.data().len()])
-            })
-        };
-        Ok((losses, totals.into_iter().zip(&self.names).map(filled).collect()))
+        // The words' place among the names, which are sorted.
+        let at = self.dense.partition_point(|name| **name < *network.embeddings.word.name);
+        slopes.insert(at, words);
+        Ok((losses, slopes))
     }
 
     /// Losses and gradients of some rows of a batch: one piece for each thread where there is enough to do, since
@@ -202,19 +210,20 @@ impl Trainer {
         labels: &[Label],
         keys: &[u64],
         part: Range<usize>,
-    ) -> Vec<Result<Pulled<f32>>> {
+    ) -> Vec<(Range<usize>, Result<Pulled<f32>>)> {
         let ctx = &self.model.parts.ctx;
         let weight = 1.0 / rows.len() as f64;
         let pull = |ctx: &Arc<Context<f32>>, piece: Range<usize>| {
             let lesson = Lesson {
                 rows: &rows[piece.clone()],
                 labels: &labels[piece.clone()],
-                select: &self.names,
+                select: &self.dense,
+                words: true,
                 keep: &self.goal.reads,
                 objective: &*self.goal.losses,
-                noise: self.settings.noise(&self.model.parts.config, &keys[piece]),
+                noise: self.settings.noise(&self.model.parts.config, &keys[piece.clone()]),
             };
-            self.model.pulled(ctx, &self.model.parts.network, &lesson, weight)
+            (piece, self.model.pulled(ctx, &self.model.parts.network, &lesson, weight))
         };
         let tokens: usize = rows[part.clone()].iter().map(|row| row.encoded.len()).sum();
         // Each piece has a gradient of its own, which must fit the memory as well.
@@ -226,23 +235,6 @@ impl Trainer {
         let serial = ctx.serial();
         let pieces = cut(&rows[part.clone()], most);
         ctx.map(&pieces, |piece| pull(&serial, part.start + piece.start..part.start + piece.end))
-    }
-
-    /// Adds gradients of some rows to those of others; a parameter that no row used has none.
-    fn sum(
-        &self,
-        totals: Vec<Option<Tensor<f32>>>,
-        found: Vec<Option<Tensor<f32>>>,
-    ) -> Vec<Option<Tensor<f32>>> {
-        let ctx = &self.model.parts.ctx;
-        let add = |(total, found): (Option<Tensor<f32>>, Option<Tensor<f32>>)| match (total, found) {
-            (Some(total), Some(found)) => {
-                let mut tape = Tape::new(ctx.clone(), Mode::Off);
-                Some(tape.apply(Op::Add, [total.into(), found.into()]).value)
-            }
-            (total, found) => total.or(found),
-        };
-        ctx.install(|| totals.into_iter().zip(found).map(add).collect())
     }
 
     /// Cuts a batch so that the activations of each part fit the memory.
