@@ -49,7 +49,7 @@ impl<T: Real> Slope<T> {
         let Self::Rows { rows, zero, found } = self else { panic!("a row is added to a whole matrix") };
         assert!(at < *rows && values.len() == zero.len(), "row {at} of {rows}, {} columns", values.len());
         let row = found.entry(at).or_insert_with(|| zero.clone());
-        row.iter_mut().zip(values).for_each(|(sum, &value)| *sum = *sum + value);
+        row.iter_mut().zip(values).for_each(|(sum, &value)| *sum += value);
     }
 
     /// Adds a matrix.
@@ -63,7 +63,7 @@ impl<T: Real> Slope<T> {
             ctx.rows(into, 1, |at, part| {
                 vectorised(
                     #[inline(always)]
-                    || part.iter_mut().zip(&other.data()[at..]).for_each(|(a, &b)| *a = *a + b),
+                    || part.iter_mut().zip(&other.data()[at..]).for_each(|(a, &b)| *a += b),
                 );
             });
         };
