@@ -16,6 +16,7 @@ mod edit;
 mod error;
 mod model;
 mod pass;
+pub mod report;
 mod site;
 mod target;
 mod text;
@@ -29,7 +30,7 @@ pub use model::{
     Answer, Card, ClassScore, Fill, Label, Learner, Model, Open, Prediction, Scores, Tag, Task, TokenScore,
     class_index,
 };
-pub use pass::{Logits, Pass, Plan, Record, Row, Rules, Seed, Work};
+pub use pass::{Logits, Lrp, Pass, Plan, Record, Row, Rules, Seed, Work};
 pub use site::{Axis, Place, Site, SiteInfo};
 pub use target::{Choice, Quantity, Scale, Target, best_span};
 pub use text::{Encoded, Example, Field, Span, Token};

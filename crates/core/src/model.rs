@@ -1,5 +1,6 @@
+use crate::report::number;
 use crate::{Array, Encoded, Error, Example, Logits, Pass, Plan, Result, Row, Site, SiteInfo, Span};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What a model answers.
@@ -50,55 +51,64 @@ pub struct Card {
 }
 
 /// One class with its logit and probability.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClassScore {
     /// The class.
     pub label: String,
     /// Its logit; black boxes may have none.
+    #[serde(serialize_with = "number::short_or_null")]
     pub logit: Option<f64>,
     /// Its probability.
+    #[serde(serialize_with = "number::short")]
     pub prob: f64,
 }
 
 /// The span a question-answering model chose.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The answer's text; empty where the model answers that there is none.
     pub answer: String,
     /// Its bytes in the context.
+    #[serde(flatten)]
     pub span: Option<Span>,
     /// Start logit plus end logit.
+    #[serde(serialize_with = "number::short")]
     pub score: f64,
     /// The probability of start times that of end.
+    #[serde(serialize_with = "number::short")]
     pub prob: f64,
 }
 
 /// The label of one word.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tag {
     /// The word.
     pub text: String,
     /// Its bytes.
+    #[serde(flatten)]
     pub span: Span,
     /// The label of its first token.
     pub label: String,
     /// That label's probability.
+    #[serde(serialize_with = "number::short")]
     pub prob: f64,
 }
 
 /// One candidate for a masked position.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TokenScore {
     /// The vocabulary's string.
     pub piece: String,
     /// Its logit.
+    #[serde(serialize_with = "number::short")]
     pub logit: f64,
     /// Its probability.
+    #[serde(serialize_with = "number::short")]
     pub prob: f64,
 }
 
 /// The best candidates for one masked position.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fill {
     /// Index into the tokens.
     pub position: usize,

@@ -1,4 +1,4 @@
-use crate::{Array, Edit, Encoded, Result, Site};
+use crate::{Array, Edit, Encoded, Error, Result, Site};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -45,6 +45,9 @@ pub enum Record {
     Gradient,
     /// Every plain operation with its inputs and output, for the other rule tables.
     Lowered,
+    /// The same for rows in pairs of equal length, each text (an even row) followed by its baseline (the odd row after
+    /// it), for rules that compare the two.
+    Paired,
 }
 
 /// What to run, keep and remember. Serialisable.
@@ -79,12 +82,38 @@ impl Plan {
 }
 
 /// How cotangents travel backward through an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rules {
     /// The plain derivative.
     #[default]
     Gradient,
+    /// DeepLIFT: differences of outputs over differences of inputs, between the rows of each pair. Needs
+    /// [`Record::Paired`]; the multipliers come back for the even rows, the odd ones give zeros.
+    DeepLift {
+        /// Treat what pushes up and what pushes down apart (RevealCancel) instead of together (rescale).
+        reveal_cancel: bool,
+    },
+    /// Layer-wise relevance propagation, as multipliers: relevance = value ⊙ multiplier. Needs [`Record::Lowered`].
+    Lrp(Lrp),
+    /// The gradient, where both the input of a rectifier and what comes back are positive. Needs [`Record::Lowered`].
+    GuidedBackprop,
+    /// The gradient, where what comes back to a rectifier is positive. Needs [`Record::Lowered`].
+    Deconvolution,
+}
+
+/// How relevance is shared between the inputs of a linear layer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lrp {
+    /// By contribution, with ε·sign added to the sum.
+    Epsilon(f64),
+    /// Positive contributions count (1 + γ) times.
+    Gamma(f64),
+    /// α times the positive shares minus β = α − 1 times the negative ones.
+    AlphaBeta(f64),
+    /// Positive contributions only (x⁺w⁺ + x⁻w⁻).
+    ZPlus,
 }
 
 /// A cotangent for one row at one kept site (or the logits).
@@ -130,6 +159,12 @@ pub trait Pass {
     ///
     /// Can be called again with other seeds. The sites must have been kept and the plan must have recorded.
     fn backward(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<Vec<Array>>>;
+
+    /// What biases, constants and stabilisers took of each row's relevance on the way from the seeds to `wrt`, so that
+    /// the relevance at `wrt` and this add up to F.
+    fn booked(&self, _seeds: &[Seed], _wrt: &[Site], _rules: Rules) -> Result<Vec<f64>> {
+        Err(Error::Unsupported("this model books no bias shares".into()))
+    }
 
     /// What was spent so far, backward runs included.
     fn work(&self) -> Work;

@@ -48,6 +48,11 @@ pub use exegete_core::{
 };
 pub use exegete_models::{DEFAULT, Options, Precision, export, load, load_default};
 
+/// What methods return and renderers take: see [`report::Report`].
+pub mod report {
+    pub use exegete_core::report::*;
+}
+
 /// The suite that every model must pass, whoever wrote it.
 pub mod conformance {
     pub use exegete_core::conformance::{Check, Extent, Subject, check, check_with};

@@ -3,14 +3,13 @@
 mod csv_table;
 mod file;
 mod json;
-mod number;
 mod terminal;
 
 use crate::cli::PredictionFormat;
 use anyhow::Result;
+pub(crate) use exegete::report::number::Number;
 use exegete::{Example, Prediction};
 pub(crate) use file::Output;
-pub(crate) use number::Number;
 use std::io::Write;
 pub(crate) use terminal::Style;
 

@@ -121,6 +121,7 @@ impl<T: Scalar> Pass for Done<T> {
     fn backward(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<Vec<Array>>> {
         let table = match rules {
             Rules::Gradient => Gradient,
+            other => return Err(Error::Unsupported(format!("no rules for {other:?} yet"))),
         };
         self.check(seeds, wrt)?;
         // A single piece uses every thread inside its operations; several take one each.
@@ -203,7 +204,9 @@ pub(crate) fn bytes(c: &Config, sites: &[SiteInfo], row: &Row, plan: &Plan, size
         Record::Gradient => {
             (10 * hidden + 3 * inner + 2 * maps, 6 * hidden + inner + if plain { 2 * maps } else { maps })
         }
-        Record::Lowered => (10 * hidden + 3 * inner + 3 * maps, 22 * hidden + 2 * inner + 2 * maps),
+        Record::Lowered | Record::Paired => {
+            (10 * hidden + 3 * inner + 3 * maps, 22 * hidden + 2 * inner + 2 * maps)
+        }
     };
     let kept: usize = plan.keep.iter().map(elements).sum();
     let head = elements(&Site::Logits) * 3;

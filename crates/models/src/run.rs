@@ -77,7 +77,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         let mode = match plan.record {
             Record::Nothing if learn.is_empty() => Mode::Off,
             Record::Nothing | Record::Gradient => Mode::Gradient,
-            Record::Lowered => Mode::Lowered,
+            Record::Lowered | Record::Paired => Mode::Lowered,
         };
         let edited = rows.iter().flat_map(|row| row.edits.iter().map(|edit| edit.site));
         let shifted = shifts.iter().map(|(site, _)| *site);

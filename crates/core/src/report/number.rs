@@ -5,7 +5,10 @@ use std::fmt;
 
 /// A number for output: one that came from an f32 is written with the digits of an f32, not of its f64 image.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Number(pub(crate) f64);
+pub struct Number(
+    /// The number.
+    pub f64,
+);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -16,6 +19,21 @@ impl Serialize for Number {
             serializer.serialize_f64(self.0)
         }
     }
+}
+
+/// For fields of f64.
+pub fn short<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    Number(*value).serialize(serializer)
+}
+
+/// For fields that may have none.
+pub fn short_or_null<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.map(Number).serialize(serializer)
+}
+
+/// For lists.
+pub fn short_each<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter().copied().map(Number))
 }
 
 impl fmt::Display for Number {

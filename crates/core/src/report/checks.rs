@@ -1,0 +1,219 @@
+use serde::{Deserialize, Serialize};
+
+/// The measured evidence for one explanation. What was not measured is absent.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Checks {
+    /// The evidence in plain words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Whether the scores add up to what they claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completeness: Option<Completeness>,
+    /// How far F falls without the top-ranked units: high is good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comprehensiveness: Option<Erasure>,
+    /// How far F falls with nothing but the top-ranked units: low is good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sufficiency: Option<Erasure>,
+    /// The smallest top-ranked set whose removal changes the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flip: Option<Flip>,
+    /// Agreement with leaving out one unit at a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leave_one_out: Option<Weighed>,
+    /// F while units are removed, best first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion: Option<Curve>,
+    /// F while units are put back, best first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub insertion: Option<Curve>,
+    /// How far the scores move within a small ball around the input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<Sensitivity>,
+    /// How badly the scores foretell what perturbations do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub infidelity: Option<Infidelity>,
+    /// How alike the scores are under noise in the embeddings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stability: Option<Stability>,
+    /// How alike the scores are when the model's parameters are random, from the top down.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub randomisation: Vec<Randomisation>,
+}
+
+/// The evidence in plain words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// One sentence.
+    pub sentence: String,
+    /// What failed, worst first; empty where nothing did.
+    pub failures: Vec<String>,
+}
+
+/// Whether scores add up: gap = |sum − difference| / max(|difference|, 0.1·Σ|score|).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Completeness {
+    /// Of all scores, special tokens included.
+    pub sum: f64,
+    /// What they should sum to.
+    pub difference: f64,
+    /// The relative gap.
+    pub gap: f64,
+    /// What biases and constants took of it, where the method books that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bias: Option<f64>,
+    /// The same at each layer, where the method gives it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LayerSum>,
+}
+
+impl Completeness {
+    /// Scores that claim to sum to `difference`.
+    pub fn new(values: impl IntoIterator<Item = f64>, difference: f64) -> Self {
+        let (sum, size) = values.into_iter().fold((0.0, 0.0), |(sum, size), v| (sum + v, size + v.abs()));
+        let floor = f64::max(difference.abs(), 0.1 * size);
+        let gap = if sum == difference { 0.0 } else { (sum - difference).abs() / floor };
+        Self { sum, difference, gap, bias: None, layers: Vec::new() }
+    }
+}
+
+/// What scores sum to at one layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LayerSum {
+    /// Where.
+    pub site: String,
+    /// Of the scores, and of what biases below took.
+    pub sum: f64,
+    /// As in [`Completeness`].
+    pub gap: f64,
+}
+
+/// What hiding units, or all others, does to F: one figure a bin, and their mean (AOPC).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Erasure {
+    /// The share of units in each bin.
+    pub bins: Vec<f64>,
+    /// By the explanation's own ranking.
+    pub own: Drop,
+    /// By that ranking upside down.
+    pub reversed: Drop,
+    /// By random rankings, one each.
+    pub random: Vec<Drop>,
+}
+
+/// F before minus F after, by bin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Drop {
+    /// One a bin.
+    pub values: Vec<f64>,
+    /// Their mean.
+    pub mean: f64,
+}
+
+impl Drop {
+    /// The drops of each bin.
+    pub fn new(values: Vec<f64>) -> Self {
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        Self { values, mean }
+    }
+}
+
+/// The smallest top-ranked set whose removal changes the decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Flip {
+    /// Indices of the units, best first; empty where none of those tried did.
+    pub units: Vec<usize>,
+    /// How many of the top-ranked units were tried.
+    pub tried: usize,
+    /// The decision and its probability before.
+    pub before: (String, f64),
+    /// The decision and its probability after.
+    pub after: (String, f64),
+    /// The share of random sets of that size that change it too.
+    pub random_share: f64,
+    /// How many random sets that is measured on.
+    pub random_sets: usize,
+}
+
+/// Kendall's τ_b, with ties, and its two-sided p-value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Weighed {
+    /// From −1 to 1; none where one side is all ties.
+    pub tau: Option<f64>,
+    /// The chance of such a τ without any relation.
+    pub p_value: Option<f64>,
+    /// On how many units.
+    pub units: usize,
+    /// F minus F without the unit, for each unit measured.
+    pub drops: Vec<f64>,
+    /// Which units those are.
+    pub measured: Vec<usize>,
+}
+
+/// F along a ranking.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// The share of units removed or put back.
+    pub shares: Vec<f64>,
+    /// F there, by the explanation's ranking.
+    pub values: Vec<f64>,
+    /// F there, the mean over random rankings.
+    pub random: Vec<f64>,
+    /// The mean of F along the curve.
+    pub area: f64,
+    /// The same for random rankings.
+    pub random_area: f64,
+}
+
+/// How far the scores move within a small ball around the input.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sensitivity {
+    /// The largest ‖Φ(x + δ) − Φ(x)‖ / ‖Φ(x)‖ found.
+    pub relative: f64,
+    /// The largest ‖Φ(x + δ) − Φ(x)‖ found.
+    pub absolute: f64,
+    /// The radius of the ball in each coordinate.
+    pub radius: f64,
+    /// How many δ were tried.
+    pub samples: usize,
+}
+
+/// E\[(I·Φ − (F(x) − F(x − I)))²\] over random perturbations I.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Infidelity {
+    /// With the scores as they are.
+    pub value: f64,
+    /// With the scores times the factor that serves them best.
+    pub scaled: f64,
+    /// With scores of zero: what knowing nothing costs.
+    pub zero: f64,
+    /// How many I were drawn.
+    pub samples: usize,
+}
+
+/// How alike the scores are under noise in the embeddings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stability {
+    /// The mean rank correlation (Spearman) with the original.
+    pub correlation: f64,
+    /// The lowest.
+    pub worst: f64,
+    /// The noise's standard deviation as a share of the embeddings' range.
+    pub noise: f64,
+    /// How many noisy copies.
+    pub samples: usize,
+    /// How many of them kept the decision.
+    pub same_decision: usize,
+}
+
+/// The scores of a model whose top is random, compared with the original.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Randomisation {
+    /// The last part that was made random; everything above it is too.
+    pub down_to: String,
+    /// Rank correlation (Spearman) of the scores with the original's.
+    pub correlation: f64,
+    /// The same of their absolute values.
+    pub absolute: f64,
+}
