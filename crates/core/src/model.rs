@@ -206,6 +206,11 @@ pub trait Open: Send + Sync {
         None
     }
 
+    /// A copy of its word vectors \[V, E\], where it has any.
+    fn words(&self) -> Option<Array> {
+        None
+    }
+
     /// Every named place with its axes, in the order of computation.
     fn sites(&self) -> Vec<SiteInfo>;
 

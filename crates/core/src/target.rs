@@ -77,6 +77,12 @@ impl Target {
         Self { quantity: Quantity::Class(choice), scale: Some(Scale::Logit) }
     }
 
+    /// The logit of a class by name and index.
+    pub fn named_class(name: &str, index: usize) -> Self {
+        let choice = Choice { name: name.to_owned(), index: Some(index) };
+        Self { quantity: Quantity::Class(choice), scale: Some(Scale::Logit) }
+    }
+
     /// The sites that a plan must keep for this target, the logits aside.
     pub fn sites(&self) -> Vec<Site> {
         match self.quantity {

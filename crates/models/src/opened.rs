@@ -195,6 +195,12 @@ impl<T: Real> Open for Opened<T> {
         self.parts.tokenizer.as_ref()?.token_id(piece)
     }
 
+    fn words(&self) -> Option<Array> {
+        let word = &self.parts.network.embeddings.word;
+        let data = word.value.data().iter().map(|x| x.value() as f32).collect();
+        Some(Array { shape: word.shape.clone(), data })
+    }
+
     fn sites(&self) -> Vec<SiteInfo> {
         self.parts.sites.clone()
     }

@@ -72,9 +72,16 @@ impl Completeness {
     /// Scores that claim to sum to `difference`.
     pub fn new(values: impl IntoIterator<Item = f64>, difference: f64) -> Self {
         let (sum, size) = values.into_iter().fold((0.0, 0.0), |(sum, size), v| (sum + v, size + v.abs()));
-        let floor = f64::max(difference.abs(), 0.1 * size);
-        let gap = if sum == difference { 0.0 } else { (sum - difference).abs() / floor };
+        let gap = Self::gap_of(sum, difference, size);
         Self { sum, difference, gap, bias: None, layers: Vec::new() }
+    }
+
+    /// The relative gap between a sum and what it should be, for scores of this total size.
+    pub fn gap_of(sum: f64, difference: f64, size: f64) -> f64 {
+        if sum == difference {
+            return 0.0;
+        }
+        (sum - difference).abs() / f64::max(difference.abs(), 0.1 * size)
     }
 }
 

@@ -40,6 +40,49 @@ impl Target {
         Ok(vec![Seed { row, site, cotangent }])
     }
 
+    /// Multipliers m with F(x) − F(x′) = m·(z − z′), for the logits z of one row of a pass and z′ of another: what rules
+    /// that compare two runs start from. Where F is no sum of logits, the logarithmic mean of the two takes the slope's
+    /// place. A seed for the first row.
+    pub fn seeds_between(
+        &self,
+        card: &Card,
+        pass: &dyn Pass,
+        row: usize,
+        baseline: usize,
+    ) -> Result<Vec<Seed>> {
+        if matches!(self.quantity, Quantity::Unit(..)) {
+            return self.seeds(card, pass, row);
+        }
+        let (logits, other) = (logits_of(pass, row)?, logits_of(pass, baseline)?);
+        let slopes = self.slopes_between(card, logits, other)?;
+        let cotangent = Array::new(logits.shape.clone(), slopes.iter().map(|&m| m as f32).collect())?;
+        Ok(vec![Seed { row, site: Site::Logits, cotangent }])
+    }
+
+    fn slopes_between(&self, card: &Card, logits: &Logits, other: &Logits) -> Result<Vec<f64>> {
+        let (z, y) = (&logits.data, &other.data);
+        let mut slopes = vec![0.0; z.len()];
+        if let Quantity::Loss(Some(Label::Value(right))) = self.quantity {
+            slopes[0] = f64::from(right) - 0.5 * (first(z)? + first(y)?);
+            return Ok(slopes);
+        }
+        let product =
+            || Ok::<_, Error>(logarithmic_mean(self.value_of(card, logits)?, self.value_of(card, other)?));
+        for term in self.terms(card, logits)? {
+            let factor = match self.measure() {
+                Measure::Logit => {
+                    slopes[term.index] += term.weight;
+                    continue;
+                }
+                Measure::LogProb => 1.0,
+                Measure::Prob => logarithmic_mean(term.log_prob(z).exp(), term.log_prob(y).exp()),
+                Measure::Product => product()?,
+            };
+            term.add_slope_between(z, y, term.weight * factor, &mut slopes);
+        }
+        Ok(slopes)
+    }
+
     /// F from the logits alone; every target but a unit.
     pub fn value_of(&self, card: &Card, logits: &Logits) -> Result<f64> {
         let z = &logits.data;
@@ -218,6 +261,38 @@ impl Term {
             Norm::Off => slopes[self.index] -= factor * log_sigmoid(z[self.index]).exp(),
         }
     }
+}
+
+impl Term {
+    /// Adds factor · m, where ln p − ln p′ = m·(z − z′). With L_i the logarithmic mean of the two p_i, Σ L_i (ln p_i −
+    /// ln p′_i) = Σ (p_i − p′_i) = 0, so the normaliser moves by Σ L_i (z_i − z′_i) / Σ L_i.
+    fn add_slope_between(&self, z: &[f64], y: &[f64], factor: f64, slopes: &mut [f64]) {
+        let i = self.index;
+        match self.norm {
+            Norm::Over { first, stride, count } => {
+                let at = || (0..count).map(|i| first + i * stride);
+                let log_prob = |index: usize, of: &[f64]| Self { index, ..*self }.log_prob(of);
+                let mean = |i: usize| logarithmic_mean(log_prob(i, z).exp(), log_prob(i, y).exp());
+                let total: f64 = at().map(mean).sum();
+                at().for_each(|i| slopes[i] -= factor * mean(i) / total);
+                slopes[i] += factor;
+            }
+            Norm::On | Norm::Off => {
+                let moved = z[i] - y[i];
+                if moved.abs() < 1e-9 {
+                    self.add_slope(z, factor, slopes);
+                } else {
+                    slopes[i] += factor * (self.log_prob(z) - self.log_prob(y)) / moved;
+                }
+            }
+        }
+    }
+}
+
+/// (a − b) / (ln a − ln b), which is a where they are equal.
+fn logarithmic_mean(a: f64, b: f64) -> f64 {
+    let ratio = (a / b).ln();
+    if ratio.abs() < 1e-6 || !ratio.is_finite() { 0.5 * (a + b) } else { (a - b) / ratio }
 }
 
 fn loss_terms(label: &Label, card: &Card, classes: usize, norm: Norm) -> Result<Vec<Term>> {

@@ -141,3 +141,32 @@ fn units_are_sums_of_what_they_name() {
     assert!(Target::class(0).value(&card, &pass, 1).is_err());
     assert_eq!("unit:layer.0.out[*,0]".parse::<Target>().unwrap().sites(), ["layer.0.out".parse().unwrap()]);
 }
+
+/// What rules that compare two runs rely on: F(x) − F(x′) = m·(z − z′), for far and for near pairs.
+#[test]
+fn multipliers_between_two_outputs_add_up() {
+    for (quantity, task, shape) in cases() {
+        for (scale, step) in
+            [Scale::Logit, Scale::Prob, Scale::LogProb].into_iter().flat_map(|s| [(s, 1.7), (s, 1e-7)])
+        {
+            let target = Target { quantity: quantity.clone(), scale: Some(scale) };
+            let (card, z) = (card(task), logits(&shape));
+            let moved = |(i, z): (usize, &f64)| z + step * ((i as f64) * 0.9 + 0.3).cos();
+            let y = Logits { data: z.data.iter().enumerate().map(moved).collect(), ..z.clone() };
+            let Ok(multipliers) = target.slopes_between(&card, &z, &y) else { continue };
+            let sum: f64 =
+                multipliers.iter().zip(z.data.iter().zip(&y.data)).map(|(m, (z, y))| m * (z - y)).sum();
+            let difference = target.value_of(&card, &z).unwrap() - target.value_of(&card, &y).unwrap();
+            assert!(
+                (sum - difference).abs() < 1e-12 + 1e-6 * difference.abs(),
+                "{target}: {sum} {difference}"
+            );
+            if step > 1.0 && scale == Scale::Prob && task == Task::Classification {
+                let slopes = target.slopes(&card, &z).unwrap();
+                let first_order: f64 =
+                    slopes.iter().zip(z.data.iter().zip(&y.data)).map(|(m, (z, y))| m * (z - y)).sum();
+                assert!((first_order - difference).abs() > 1e-3, "a plain slope would do as well");
+            }
+        }
+    }
+}

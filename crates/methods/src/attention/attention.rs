@@ -1,0 +1,45 @@
+//! The attention of one token to all others, in one layer.
+
+use super::{head, heads, layer, maps, query, row_of};
+use crate::explained::Scores;
+use crate::registry::{Info, Method, params};
+use crate::{Explained, Job};
+use exegete_core::{Place, Result, Site};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "attention",
+    summary: "how much the token that is read attends to each token, in one layer",
+    page: include_str!("attention.md"),
+    axioms: &[],
+    signed: false,
+    new: |settings| {
+        Ok(Box::new(Raw { layer: settings.optional("layer")?, head: settings.optional("head")? }))
+    },
+};
+
+struct Raw {
+    layer: Option<usize>,
+    head: Option<usize>,
+}
+
+impl Method for Raw {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        let head = self.head.map_or("mean".into(), serde_json::Value::from);
+        params([("layer", self.layer.map_or("last".into(), serde_json::Value::from)), ("head", head)])
+    }
+
+    fn own_site(&self) -> bool {
+        true
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let (layers, count) = heads(job)?;
+        let (layer, head) = (layer(self.layer, layers)?, head(self.head, count)?);
+        let scores = row_of(&maps(job)?[layer], query(job), head);
+        let mut explained = Explained::from(Scores::Tokens(scores)).with("query", query(job));
+        explained.site = Some(Site::Layer(layer, Place::Probs));
+        Ok(explained)
+    }
+}

@@ -1,0 +1,42 @@
+//! The attention of one token to all others, averaged over layers and heads.
+
+use super::{heads, maps, query, row_of};
+use crate::explained::Scores;
+use crate::registry::{Info, Method, params};
+use crate::{Explained, Job};
+use exegete_core::{Place, Result, Site};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "attention_mean",
+    summary: "how much the token that is read attends to each token, averaged over layers and heads",
+    page: include_str!("attention_mean.md"),
+    axioms: &[],
+    signed: false,
+    new: |_| Ok(Box::new(Mean)),
+};
+
+struct Mean;
+
+impl Method for Mean {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        params([])
+    }
+
+    fn own_site(&self) -> bool {
+        true
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let layers = heads(job)?.0;
+        let mut scores = vec![0.0; job.encoded().len()];
+        for map in maps(job)? {
+            let row = row_of(&map, query(job), None);
+            scores.iter_mut().zip(row).for_each(|(score, p)| *score += p / layers as f64);
+        }
+        let mut explained = Explained::from(Scores::Tokens(scores)).with("query", query(job));
+        explained.site = Some(Site::Layer(layers - 1, Place::Probs));
+        Ok(explained)
+    }
+}

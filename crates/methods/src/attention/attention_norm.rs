@@ -1,0 +1,83 @@
+//! ‖Σ_h α_h f_h(x_j)‖ with f_h(x) = (x W_V + b_V) W_O, the vector that head h really moves, not the weight alone.
+//! G. Kobayashi, T. Kuribayashi, S. Yokoi, K. Inui, *Attention is not only a weight*, 2020.
+
+use super::{head, heads, layer, query};
+use crate::explained::Scores;
+use crate::registry::{Info, Method, params};
+use crate::{Explained, Job};
+use exegete_core::{Array, Change, Edit, Place, Result, Row, Site};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "attention_norm",
+    summary: "the length of what attention moves from each token to the one that is read, in one layer",
+    page: include_str!("attention_norm.md"),
+    axioms: &[],
+    signed: false,
+    new: |settings| {
+        Ok(Box::new(Norm { layer: settings.optional("layer")?, head: settings.optional("head")? }))
+    },
+};
+
+struct Norm {
+    layer: Option<usize>,
+    head: Option<usize>,
+}
+
+impl Method for Norm {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        let head = self.head.map_or("all".into(), serde_json::Value::from);
+        params([("layer", self.layer.map_or("last".into(), serde_json::Value::from)), ("head", head)])
+    }
+
+    fn own_site(&self) -> bool {
+        true
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let (layers, count) = heads(job)?;
+        let (layer, head) = (layer(self.layer, layers)?, head(self.head, count)?);
+        let place = |place| Site::Layer(layer, place);
+        let mut read =
+            job.read(std::slice::from_ref(&job.row), &[place(Place::Probs), place(Place::Value)])?.sites;
+        let (values, probs) = (read.swap_remove(1).swap_remove(0), read.swap_remove(0).swap_remove(0));
+        let moved = moved(job, layer, count, &values)?;
+        let tokens = job.encoded().len();
+        let chosen = head.map_or(0..count, |head| head..head + 1);
+        let length = |j: usize| {
+            let width = moved[0].len() / tokens;
+            let mut sum = vec![0.0f64; width];
+            for h in chosen.clone() {
+                let weight = f64::from(probs.data[(h * tokens + query(job)) * tokens + j]);
+                let vector = &moved[h].data[j * width..][..width];
+                sum.iter_mut().zip(vector).for_each(|(sum, &x)| *sum += weight * f64::from(x));
+            }
+            sum.iter().map(|x| x * x).sum::<f64>().sqrt()
+        };
+        let mut explained = Explained::from(Scores::Tokens((0..tokens).map(length).collect()));
+        explained.site = Some(place(Place::AttentionOut));
+        Ok(explained.with("query", query(job)))
+    }
+}
+
+/// f_h(x_j) for each head h, as \[T, H\]: the output projection is linear, so it is read off by handing it the values of
+/// one head at a time, and nothing for its bias. No parameter need be known by name.
+fn moved(job: &Job<'_>, layer: usize, count: usize, values: &Array) -> Result<Vec<Array>> {
+    let site = Site::Layer(layer, Place::Head);
+    let set = |context: Array| job.row.clone().edit(Edit::whole(site, Change::Set(context)));
+    let shape = job.info(site)?.shape(job.encoded().len());
+    let width = values.len() / job.encoded().len() / count;
+    let alone = |head: usize| {
+        let keep = |(i, &v): (usize, &f32)| if i / width % count == head { v } else { 0.0 };
+        Array { shape: shape.clone(), data: values.data.iter().enumerate().map(keep).collect() }
+    };
+    let mut rows: Vec<Row> = (0..count).map(|head| set(alone(head))).collect();
+    rows.push(set(Array::zeros(shape.clone())));
+    let mut outputs = job.read(&rows, &[Site::Layer(layer, Place::AttentionOut)])?.sites.swap_remove(0);
+    let bias = outputs.pop().unwrap_or_else(|| Array::zeros(shape.clone()));
+    for output in &mut outputs {
+        output.data.iter_mut().zip(&bias.data).for_each(|(x, b)| *x -= b);
+    }
+    Ok(outputs)
+}

@@ -1,0 +1,50 @@
+//! ∏ (½A + ½I) over the layers, with A the mean over heads. S. Abnar, W. Zuidema, *Quantifying attention flow in
+//! transformers*, 2020.
+
+use super::{heads, maps, query, row_of};
+use crate::explained::Scores;
+use crate::registry::{Info, Method, params};
+use crate::{Explained, Job};
+use exegete_core::{Place, Result, Site};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "attention_rollout",
+    summary: "attention multiplied through all layers, half of each layer being the residual",
+    page: include_str!("attention_rollout.md"),
+    axioms: &[],
+    signed: false,
+    new: |_| Ok(Box::new(Rollout)),
+};
+
+struct Rollout;
+
+impl Method for Rollout {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        params([])
+    }
+
+    fn own_site(&self) -> bool {
+        true
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let layers = heads(job)?.0;
+        let tokens = job.encoded().len();
+        // From the last layer down, only the row of the token that is read is needed.
+        let mut scores = vec![0.0; tokens];
+        scores[query(job)] = 1.0;
+        for map in maps(job)?.iter().rev() {
+            let mut below: Vec<f64> = scores.iter().map(|score| 0.5 * score).collect();
+            for (i, share) in scores.iter().enumerate().filter(|(_, share)| **share != 0.0) {
+                let row = row_of(map, i, None);
+                below.iter_mut().zip(row).for_each(|(below, p)| *below += 0.5 * share * p);
+            }
+            scores = below;
+        }
+        let mut explained = Explained::from(Scores::Tokens(scores)).with("query", query(job));
+        explained.site = Some(Site::Layer(layers - 1, Place::Probs));
+        Ok(explained)
+    }
+}

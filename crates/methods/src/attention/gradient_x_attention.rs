@@ -1,0 +1,56 @@
+//! A ⊙ ∂F/∂A in one layer: what the attention paid would lose if it were taken away, to first order.
+
+use super::{head, heads, layer, query, row_of};
+use crate::explained::Scores;
+use crate::registry::{Info, Method, params};
+use crate::{Explained, Job};
+use exegete_core::{Array, Place, Record, Result, Rules, Site};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "gradient_x_attention",
+    summary: "attention times its gradient, for the token that is read, in one layer",
+    page: include_str!("gradient_x_attention.md"),
+    axioms: &[],
+    signed: true,
+    new: |settings| {
+        Ok(Box::new(GradientXAttention {
+            layer: settings.optional("layer")?,
+            head: settings.optional("head")?,
+        }))
+    },
+};
+
+struct GradientXAttention {
+    layer: Option<usize>,
+    head: Option<usize>,
+}
+
+impl Method for GradientXAttention {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        let head = self.head.map_or("mean".into(), serde_json::Value::from);
+        params([("layer", self.layer.map_or("last".into(), serde_json::Value::from)), ("head", head)])
+    }
+
+    fn own_site(&self) -> bool {
+        true
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let (layers, count) = heads(job)?;
+        let (layer, head) = (layer(self.layer, layers)?, head(self.head, count)?);
+        let site = Site::Layer(layer, Place::Probs);
+        let mut product = Array::zeros([count, job.encoded().len(), job.encoded().len()]);
+        job.passes(std::slice::from_ref(&job.row), &[site], Record::Gradient, &mut |_, pass| {
+            let seeds = job.target.seeds(job.card(), pass, 0)?;
+            let gradient = pass.backward(&seeds, &[site], Rules::Gradient)?.swap_remove(0).swap_remove(0);
+            let map = pass.value(site, 0)?;
+            product.data = map.data.iter().zip(&gradient.data).map(|(p, g)| p * g).collect();
+            Ok(())
+        })?;
+        let mut explained = Explained::from(Scores::Tokens(row_of(&product, query(job), head)));
+        explained.site = Some(site);
+        Ok(explained.with("query", query(job)))
+    }
+}

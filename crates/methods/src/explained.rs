@@ -1,0 +1,111 @@
+use crate::job::Reduce;
+use exegete_core::report::{Completeness, LayerSum};
+use exegete_core::{Array, Site, SiteInfo};
+use std::collections::BTreeMap;
+
+/// What a method found.
+#[derive(Debug, Clone)]
+pub struct Explained {
+    /// Where the scores lie, where that is not the job's own site.
+    pub site: Option<Site>,
+    /// A score for each element at the site, or for each token.
+    pub scores: Scores,
+    /// The standard error of each token's score, where the method samples.
+    pub errors: Option<Vec<f64>>,
+    /// What the scores claim to sum to.
+    pub claim: Option<Claim>,
+    /// Parameters that were found on the way, such as the number of points.
+    pub found: BTreeMap<String, serde_json::Value>,
+    /// What the reader must know.
+    pub notes: Vec<String>,
+}
+
+/// Scores as a method computes them.
+#[derive(Debug, Clone)]
+pub enum Scores {
+    /// One an element of the site, and how they become one a token where the user does not say otherwise.
+    Elements(Array, Reduce),
+    /// One a token.
+    Tokens(Vec<f64>),
+}
+
+/// What scores should sum to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Claim {
+    /// Of all scores, special tokens included.
+    pub difference: f64,
+    /// What biases and constants took, where the method books it.
+    pub bias: Option<f64>,
+    /// What the scores at later layers sum to, with their size.
+    pub layers: Vec<(Site, f64, f64)>,
+}
+
+impl Explained {
+    /// Scores at the job's site without any claim.
+    pub fn new(values: Array, reduce: Reduce) -> Self {
+        Self::from(Scores::Elements(values, reduce))
+    }
+
+    /// Scores of any kind.
+    pub fn from(scores: Scores) -> Self {
+        Self { site: None, scores, errors: None, claim: None, found: BTreeMap::new(), notes: Vec::new() }
+    }
+
+    /// Scores that claim to sum to `difference`.
+    #[must_use]
+    pub fn claiming(mut self, difference: f64) -> Self {
+        self.claim = Some(Claim { difference, ..Claim::default() });
+        self
+    }
+
+    /// A parameter that was found on the way.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.found.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// A note for the reader.
+    #[must_use]
+    pub fn note(mut self, note: Option<String>) -> Self {
+        self.notes.extend(note);
+        self
+    }
+
+    /// One score a token; none where the site has no token axis.
+    pub fn tokens(&self, info: &SiteInfo, reduce: Option<Reduce>) -> Option<Vec<f64>> {
+        match &self.scores {
+            Scores::Elements(values, own) => reduce.unwrap_or(*own).tokens(info, values),
+            Scores::Tokens(values) => Some(values.clone()),
+        }
+    }
+
+    /// Whether the scores add up to what they claim.
+    pub fn completeness(&self, info: &SiteInfo) -> Option<Completeness> {
+        let claim = self.claim.as_ref()?;
+        let sums = self.tokens(info, Some(Reduce::Sum)).or_else(|| match &self.scores {
+            Scores::Elements(values, _) => Some(values.data.iter().map(|&v| f64::from(v)).collect()),
+            Scores::Tokens(_) => None,
+        })?;
+        let Claim { difference, bias, layers } = claim;
+        let booked = bias.unwrap_or(0.0);
+        let sums = Completeness::new(sums, difference - booked);
+        let layer = |&(site, sum, size): &(Site, f64, f64)| {
+            let gap = Completeness::gap_of(sum, *difference, size);
+            LayerSum { site: site.to_string(), sum, gap }
+        };
+        Some(Completeness {
+            difference: *difference,
+            bias: *bias,
+            layers: layers.iter().map(layer).collect(),
+            ..sums
+        })
+    }
+}
+
+/// Σ and Σ|·| of a product of two arrays, for a claim at a layer.
+pub fn sum_and_size(info: &SiteInfo, values: &Array) -> (f64, f64) {
+    let tokens = Reduce::Sum.tokens(info, values);
+    let sums = tokens.unwrap_or_else(|| values.data.iter().map(|&v| f64::from(v)).collect());
+    sums.iter().fold((0.0, 0.0), |(sum, size), v| (sum + v, size + v.abs()))
+}

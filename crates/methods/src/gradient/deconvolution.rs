@@ -1,0 +1,16 @@
+//! ∂F/∂x with rectifiers passing back whatever is positive. M. D. Zeiler, R. Fergus, *Visualizing and understanding
+//! convolutional networks*, 2014.
+
+use super::guided_backprop::Guided;
+use crate::registry::Info;
+use exegete_core::Rules;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "deconvolution",
+    summary: "the gradient, with rectifiers passing back only what is positive",
+    page: include_str!("deconvolution.md"),
+    axioms: &[],
+    signed: true,
+    new: |_| Ok(Box::new(Guided { rules: Rules::Deconvolution })),
+};

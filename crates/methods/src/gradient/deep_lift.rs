@@ -1,0 +1,81 @@
+//! Differences instead of slopes. A. Shrikumar, P. Greenside, A. Kundaje, *Learning important features through
+//! propagating activation differences*, 2017.
+//!
+//! m = Δout/Δin through every operation, between the text and its baseline; score = m ⊙ (x − x′), and Σ score = ΔF.
+
+use super::path::{found, minus, times};
+use crate::explained::{Claim, sum_and_size};
+use crate::registry::{Axiom, Info, Method, params};
+use crate::{Explained, Job, Reduce, Settings};
+use exegete_core::{Array, Record, Result, Row, Rules, Site};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "deep_lift",
+    summary: "each word's share of the difference to a baseline, by differences handed back layer by layer",
+    page: include_str!("deep_lift.md"),
+    axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::Dummy, Axiom::Symmetry],
+    signed: true,
+    new: |settings| Ok(Box::new(DeepLift::new(settings)?)),
+};
+
+/// DeepLIFT with one of its rules for rectifiers.
+pub(super) struct DeepLift {
+    reveal_cancel: bool,
+}
+
+impl DeepLift {
+    pub(super) fn new(settings: &mut Settings) -> Result<Self> {
+        let reveal_cancel = settings.choice("rule", &[("rescale", false), ("reveal_cancel", true)])?;
+        Ok(Self { reveal_cancel })
+    }
+
+    /// Scores against one baseline at the job's site and, after it, at every later cut; and ΔF.
+    fn against(&self, job: &Job<'_>, baseline: Row, sites: &[Site]) -> Result<(f64, Vec<Array>)> {
+        let rules = Rules::DeepLift { reveal_cancel: self.reveal_cancel };
+        let (mut difference, mut scores) = (0.0, Vec::new());
+        job.passes(&[job.row.clone(), baseline], sites, Record::Paired, &mut |_, pass| {
+            difference = job.target.value(job.card(), pass, 0)? - job.target.value(job.card(), pass, 1)?;
+            let seeds = job.target.seeds_between(job.card(), pass, 0, 1)?;
+            for (&site, multipliers) in sites.iter().zip(pass.backward(&seeds, sites, rules)?) {
+                let moved = minus(pass.value(site, 0)?, &pass.value(site, 1)?);
+                scores.push(times(found(multipliers.into_iter().next())?, &moved));
+            }
+            Ok(())
+        })?;
+        Ok((difference, scores))
+    }
+}
+
+impl Method for DeepLift {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        params([("rule", if self.reveal_cancel { "reveal_cancel" } else { "rescale" }.into())])
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let mut sites = vec![job.site];
+        sites.extend(job.cuts()?);
+        let rows = job.baseline_rows()?;
+        let share = 1.0 / rows.len() as f64;
+        let mut claim = Claim::default();
+        let mut totals: Vec<Array> = Vec::new();
+        for row in rows {
+            let (difference, scores) = self.against(job, row, &sites)?;
+            claim.difference += share * difference;
+            for (i, scores) in scores.into_iter().enumerate() {
+                match totals.get_mut(i) {
+                    Some(total) => super::path::add(total, &scores, share),
+                    None => totals.push(super::path::scaled(scores, share)),
+                }
+            }
+        }
+        for (&site, total) in sites.iter().zip(&totals).skip(1) {
+            let (sum, size) = sum_and_size(&job.info(site)?, total);
+            claim.layers.push((site, sum, size));
+        }
+        let mut explained = Explained::new(found(totals.into_iter().next())?, Reduce::Sum);
+        explained.claim = job.carries_all(job.site).then_some(claim);
+        Ok(explained)
+    }
+}

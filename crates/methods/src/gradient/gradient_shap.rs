@@ -1,0 +1,114 @@
+//! E[(x − x′) ⊙ ∂F/∂x (x′ + α(x − x′))] over random baselines x′ and points α. G. Erion and others, *Improving performance
+//! of deep learning models with axiomatic attribution priors and expected gradients*, 2021.
+
+use super::path::{Path, found, times};
+use crate::registry::{Axiom, Info, Method, params};
+use crate::{Explained, Job, Reduce, Settings};
+use exegete_core::{Array, Error, Result, Row};
+use rand::RngExt;
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "gradient_shap",
+    summary: "integrated gradients at random points of the way from random baselines, with error bars",
+    page: include_str!("gradient_shap.md"),
+    axioms: &[Axiom::Dummy],
+    signed: true,
+    new: |settings| Ok(Box::new(GradientShap::new(settings)?)),
+};
+
+/// Points drawn together.
+const BATCH: usize = 32;
+/// The most points drawn to reach a tolerance.
+const MOST: usize = 1024;
+
+struct GradientShap {
+    /// As many as asked, or until the largest standard error is this share of the largest token.
+    samples: Result<usize, f64>,
+}
+
+impl GradientShap {
+    fn new(settings: &mut Settings) -> Result<Self> {
+        let samples = match settings.count("samples")? {
+            Some(samples) if settings.has("tolerance") => {
+                return Err(Error::Request(format!("samples={samples} and a tolerance: give one")));
+            }
+            Some(samples) => Ok(samples),
+            None => Err(settings.positive("tolerance", 0.05)?),
+        };
+        Ok(Self { samples })
+    }
+}
+
+/// Running sums over samples.
+struct Sums {
+    values: Vec<f64>,
+    tokens: Vec<(f64, f64)>,
+    count: usize,
+}
+
+impl Sums {
+    fn errors(&self) -> Vec<f64> {
+        let n = self.count as f64;
+        let error = |&(sum, squares): &(f64, f64)| {
+            let variance = (squares - sum * sum / n).max(0.0) / (n - 1.0).max(1.0);
+            (variance / n).sqrt()
+        };
+        self.tokens.iter().map(error).collect()
+    }
+
+    fn precise(&self, tolerance: f64) -> bool {
+        let largest =
+            self.tokens.iter().fold(0.0, |top: f64, (sum, _)| top.max(sum.abs())) / self.count as f64;
+        self.errors().iter().all(|&error| error <= tolerance * largest)
+    }
+}
+
+impl Method for GradientShap {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        match self.samples {
+            Ok(samples) => params([("samples", samples.into())]),
+            Err(tolerance) => params([("tolerance", tolerance.into())]),
+        }
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let (info, paths) = (job.info(job.site)?, Path::all(job, job.site)?);
+        let mut random = job.random(1);
+        let width = paths.first().map_or(0, |path| path.delta.len());
+        let mut sums = Sums { values: vec![0.0; width], tokens: Vec::new(), count: 0 };
+        let goal = self.samples.unwrap_or(MOST);
+        while sums.count < goal {
+            let draw = |_| (random.random_range(0..paths.len()), random.random::<f64>());
+            let drawn: Vec<(usize, f64)> = (0..BATCH.min(goal - sums.count)).map(draw).collect();
+            let rows: Vec<Row> = drawn.iter().map(|&(path, alpha)| paths[path].at(alpha)).collect();
+            let gradients = found(job.gradients(&rows, &[job.site])?.into_iter().next())?;
+            for (gradient, &(path, _)) in gradients.into_iter().zip(&drawn) {
+                let product = times(gradient, &paths[path].delta);
+                let tokens = Reduce::Sum.tokens(&info, &product).unwrap_or_default();
+                sums.tokens.resize(tokens.len(), (0.0, 0.0));
+                sums.tokens.iter_mut().zip(&tokens).for_each(|(s, v)| *s = (s.0 + v, s.1 + v * v));
+                sums.values.iter_mut().zip(&product.data).for_each(|(s, &v)| *s += f64::from(v));
+                sums.count += 1;
+            }
+            if let Err(tolerance) = self.samples
+                && sums.precise(tolerance)
+            {
+                break;
+            }
+        }
+        let n = sums.count as f64;
+        let shape = paths.first().map_or(Vec::new(), |path| path.delta.shape.clone());
+        let values = Array::new(shape, sums.values.iter().map(|sum| (sum / n) as f32).collect())?;
+        let difference = paths.iter().map(|path| path.difference).sum::<f64>() / paths.len() as f64;
+        let mut explained =
+            Explained::new(values, Reduce::Sum).claiming(difference).with("samples", sums.count);
+        let short = self.samples.is_err_and(|tolerance| !sums.precise(tolerance));
+        explained
+            .notes
+            .extend(short.then(|| format!("the tolerance was not reached with {} samples", sums.count)));
+        explained.errors = (!sums.tokens.is_empty()).then(|| sums.errors());
+        Ok(explained)
+    }
+}

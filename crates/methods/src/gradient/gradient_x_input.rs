@@ -1,0 +1,36 @@
+//! x ⊙ ∂F/∂x. A. Shrikumar, P. Greenside, A. Shcherbina, A. Kundaje, *Not just a black box*, 2016.
+
+use super::path::times;
+use crate::registry::{Axiom, Info, Method, params};
+use crate::{Explained, Job, Reduce};
+use exegete_core::{Record, Result, Rules};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "gradient_x_input",
+    summary: "the gradient times the word vector: what a first-order step to zero would take away",
+    page: include_str!("gradient_x_input.md"),
+    axioms: &[Axiom::Dummy, Axiom::Symmetry, Axiom::Linearity, Axiom::ImplementationInvariance],
+    signed: true,
+    new: |_| Ok(Box::new(GradientXInput)),
+};
+
+struct GradientXInput;
+
+impl Method for GradientXInput {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        params([])
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let mut product = None;
+        job.passes(std::slice::from_ref(&job.row), &[job.site], Record::Gradient, &mut |_, pass| {
+            let seeds = job.target.seeds(job.card(), pass, 0)?;
+            let gradient = pass.backward(&seeds, &[job.site], Rules::Gradient)?.swap_remove(0).swap_remove(0);
+            product = Some(times(gradient, &pass.value(job.site, 0)?));
+            Ok(())
+        })?;
+        Ok(Explained::new(super::path::found(product)?, Reduce::Sum))
+    }
+}

@@ -1,0 +1,33 @@
+//! ∂F/∂x with rectifiers open only where both their input and what comes back are positive. J. T. Springenberg,
+//! A. Dosovitskiy, T. Brox, M. Riedmiller, *Striving for simplicity: the all convolutional net*, 2015.
+
+use crate::registry::{Info, Method, params};
+use crate::{Explained, Job, Reduce};
+use exegete_core::{Result, Rules};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "guided_backprop",
+    summary: "the gradient, with rectifiers passing back only what is positive both ways",
+    page: include_str!("guided_backprop.md"),
+    axioms: &[],
+    signed: true,
+    new: |_| Ok(Box::new(Guided { rules: Rules::GuidedBackprop })),
+};
+
+/// A gradient by other rules at rectifiers; [`super::deconvolution`] is the same with its own.
+pub(super) struct Guided {
+    pub(super) rules: Rules,
+}
+
+impl Method for Guided {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        params([])
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let (multipliers, _) = job.pulled(&[job.site], self.rules)?;
+        Ok(Explained::new(super::path::found(multipliers.into_iter().next())?, Reduce::Sum))
+    }
+}

@@ -1,0 +1,53 @@
+//! ∫₀¹ ∂F/∂y dα at a site y while the *input* goes from the baseline to the text. K. Leino and others,
+//! *Influence-directed explanations for deep convolutional networks*, 2018.
+
+use super::path::{Path, add, found, scaled, weighted};
+use crate::quadrature::Rule;
+use crate::registry::{Axiom, Info, Method, params};
+use crate::{Explained, Job, Reduce, Settings};
+use exegete_core::{Array, Result, Site};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "internal_influence",
+    summary: "the mean gradient at a site while the input goes from a baseline to the text",
+    page: include_str!("internal_influence.md"),
+    axioms: &[Axiom::Dummy],
+    signed: true,
+    new: |settings| Ok(Box::new(InternalInfluence::new(settings)?)),
+};
+
+struct InternalInfluence {
+    rule: Rule,
+    steps: usize,
+}
+
+impl InternalInfluence {
+    fn new(settings: &mut Settings) -> Result<Self> {
+        let rule = settings.take("rule", Rule::GaussLegendre)?;
+        Ok(Self { rule, steps: settings.count("steps")?.unwrap_or(32) })
+    }
+}
+
+impl Method for InternalInfluence {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        params([("rule", self.rule.to_string().into()), ("steps", self.steps.into())])
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let (alphas, weights): (Vec<f64>, Vec<f64>) = self.rule.points(self.steps).into_iter().unzip();
+        let paths = Path::all(job, Site::EmbedWord)?;
+        let share = 1.0 / paths.len() as f64;
+        let mut total = None::<Array>;
+        for path in &paths {
+            let gradients = job.gradients(&path.rows(alphas.iter().copied()), &[job.site])?;
+            let mean = weighted(&found(gradients.into_iter().next())?, &weights)?;
+            match &mut total {
+                Some(total) => add(total, &mean, share),
+                None => total = Some(scaled(mean, share)),
+            }
+        }
+        Ok(Explained::new(found(total)?, Reduce::Sum))
+    }
+}

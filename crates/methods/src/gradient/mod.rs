@@ -1,0 +1,14 @@
+//! Attribution by gradients and by other rules that travel backward (METHODS A1–A12).
+
+pub mod conductance;
+pub mod deconvolution;
+pub mod deep_lift;
+pub mod deep_lift_shap;
+pub mod gradient_shap;
+pub mod gradient_x_input;
+pub mod guided_backprop;
+pub mod integrated_gradients;
+pub mod internal_influence;
+pub mod lrp;
+mod path;
+pub mod saliency;

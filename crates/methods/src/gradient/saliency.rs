@@ -1,0 +1,29 @@
+//! ∂F/∂x. K. Simonyan, A. Vedaldi, A. Zisserman, *Deep inside convolutional networks*, 2014.
+
+use crate::registry::{Axiom, Info, Method, params};
+use crate::{Explained, Job, Reduce};
+use exegete_core::Result;
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "saliency",
+    summary: "how steeply the target changes with each word vector",
+    page: include_str!("saliency.md"),
+    axioms: &[Axiom::Dummy, Axiom::Symmetry, Axiom::ImplementationInvariance],
+    signed: false,
+    new: |_| Ok(Box::new(Saliency)),
+};
+
+struct Saliency;
+
+impl Method for Saliency {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        params([])
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let mut gradients = job.gradients(std::slice::from_ref(&job.row), &[job.site])?;
+        Ok(Explained::new(gradients.swap_remove(0).swap_remove(0), Reduce::L2))
+    }
+}

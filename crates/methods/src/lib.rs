@@ -1,0 +1,28 @@
+//! Methods that explain, and the evidence for what they say. One file and one page for each method.
+//!
+//! 1. A [`Job`] is one question: a model, a text, a target, a site, baselines.
+//! 2. A [`Method`] answers it with [`Explained`] scores; [`METHODS`] lists them all.
+//! 3. The [evidence](evidence) measures how far the scores can be trusted.
+//! 4. [`explain`](fn@explain) does all of it and gives the items of a report.
+//!
+//! Methods know neither a concrete model nor a renderer.
+
+pub mod attention;
+pub mod baseline;
+pub mod evidence;
+mod explain;
+mod explained;
+pub mod gradient;
+mod job;
+mod noise;
+pub mod quadrature;
+mod registry;
+mod settings;
+mod story;
+
+pub use baseline::Baseline;
+pub use explain::{Chosen, Request, explain};
+pub use explained::{Explained, Scores};
+pub use job::{Job, Reduce};
+pub use registry::{Axiom, Info, METHODS, Method, find};
+pub use settings::Settings;

@@ -1,0 +1,105 @@
+//! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
+
+use crate::{Explained, Job, Settings, attention, gradient};
+use exegete_core::{Error, Result};
+use std::collections::BTreeMap;
+
+/// What a method's scores promise, whatever the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Axiom {
+    /// They sum to F(x) − F(x′), or to F.
+    Completeness,
+    /// What alone makes a difference gets a score.
+    Sensitivity,
+    /// What F does not depend on gets none.
+    Dummy,
+    /// What F treats alike gets alike scores.
+    Symmetry,
+    /// The scores of a sum of functions are the sums of the scores.
+    Linearity,
+    /// Networks that compute the same function get the same scores.
+    ImplementationInvariance,
+}
+
+/// What is said about a method.
+#[derive(Debug)]
+pub struct Info {
+    /// The field's own name in snake case.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The whole page, in Markdown.
+    pub page: &'static str,
+    /// What it promises.
+    pub axioms: &'static [Axiom],
+    /// Whether positive and negative scores mean for and against.
+    pub signed: bool,
+    /// Reads and checks the parameters.
+    pub new: fn(&mut Settings) -> Result<Box<dyn Method>>,
+}
+
+/// A method with its parameters.
+pub trait Method: Send + Sync {
+    /// Its parameters as they are used.
+    fn params(&self) -> BTreeMap<String, serde_json::Value>;
+
+    /// Scores for one question.
+    fn explain(&self, job: &Job<'_>) -> Result<Explained>;
+
+    /// Whether it has a place of its own, so that asking for a site makes no sense.
+    fn own_site(&self) -> bool {
+        false
+    }
+}
+
+/// Every method.
+pub const METHODS: &[&Info] = &[
+    &gradient::saliency::INFO,
+    &gradient::gradient_x_input::INFO,
+    &gradient::integrated_gradients::INFO,
+    &gradient::gradient_shap::INFO,
+    &gradient::deep_lift::INFO,
+    &gradient::deep_lift_shap::INFO,
+    &gradient::lrp::INFO,
+    &gradient::guided_backprop::INFO,
+    &gradient::deconvolution::INFO,
+    &gradient::conductance::INFO,
+    &gradient::internal_influence::INFO,
+    &attention::attention::INFO,
+    &attention::attention_mean::INFO,
+    &attention::attention_rollout::INFO,
+    &attention::gradient_x_attention::INFO,
+    &attention::attention_norm::INFO,
+];
+
+/// The method of this name.
+pub fn find(name: &str) -> Result<&'static Info> {
+    METHODS.iter().copied().find(|info| info.name == name).ok_or_else(|| {
+        let near = METHODS.iter().map(|info| info.name).min_by_key(|known| distance(name, known));
+        Error::Request(format!(
+            "'{name}' is no method; did you mean {}? `exegete methods` lists them",
+            near.unwrap_or_default()
+        ))
+    })
+}
+
+/// Letters to change, add or leave out between two words.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let changed = corner + usize::from(x != *y);
+            corner = row[j + 1];
+            row[j + 1] = changed.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Builds a parameter list for [`Method::params`].
+pub fn params<const N: usize>(list: [(&str, serde_json::Value); N]) -> BTreeMap<String, serde_json::Value> {
+    list.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
