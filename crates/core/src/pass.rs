@@ -73,6 +73,35 @@ impl Plan {
         Self { keep: sites.into(), record: Record::Gradient, start: None }
     }
 
+    /// How many rows in a row belong together and must not be separated.
+    pub fn group(&self) -> usize {
+        if self.record == Record::Paired { 2 } else { 1 }
+    }
+
+    /// Whether the rows are in pairs where the plan says so: an even number, each text as long as its baseline.
+    pub fn check_pairs(&self, rows: &[Row]) -> Result<()> {
+        if self.record != Record::Paired {
+            return Ok(());
+        }
+        let (pairs, rest) = rows.as_chunks::<2>();
+        if !rest.is_empty() {
+            return Err(Error::Request(format!(
+                "{} rows in pairs: each text needs a baseline after it",
+                rows.len()
+            )));
+        }
+        for (i, [text, baseline]) in pairs.iter().enumerate() {
+            let (tokens, other) = (text.encoded.len(), baseline.encoded.len());
+            if tokens != other {
+                return Err(Error::Request(format!(
+                    "row {}: a text of {tokens} tokens with a baseline of {other}; they must be equally long",
+                    2 * i
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The same plan from a cut on.
     #[must_use]
     pub fn from(mut self, start: Site) -> Self {

@@ -59,6 +59,7 @@ kinds! {
     Pick = "pick",
     Patch = "patch",
     Dropout = "dropout",
+    Reshape = "reshape",
 }
 
 /// An operation. Inputs stand before the arrow; T, H and so on are the shape letters of the workspace.
@@ -114,6 +115,8 @@ pub enum Op<T> {
     Patch(Arc<Patch<T>>),
     /// x → x with some elements zeroed and the others scaled up
     Dropout(Arc<Dropout>),
+    /// x → the same elements in this many rows and columns
+    Reshape(usize, usize),
 }
 
 impl<T> Op<T> {
@@ -145,6 +148,7 @@ impl<T> Op<T> {
             Self::Pick(_) => OpKind::Pick,
             Self::Patch(_) => OpKind::Patch,
             Self::Dropout(_) => OpKind::Dropout,
+            Self::Reshape(..) => OpKind::Reshape,
         }
     }
 

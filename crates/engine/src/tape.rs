@@ -255,6 +255,7 @@ fn evaluate<T: Scalar>(
         Op::Pick(columns) => rows::pick(ctx, &next(), columns),
         Op::Patch(patch) => elementwise::patch(ctx, patch, next()),
         Op::Dropout(choice) => dropout::dropout(ctx, choice, next()),
+        Op::Reshape(rows, cols) => next().reshaped(*rows, *cols),
     };
     (value, Kept::Nothing)
 }

@@ -71,6 +71,12 @@ impl<T: Scalar> Tensor<T> {
         }
     }
 
+    /// The same elements in other rows and columns, without a copy.
+    pub(crate) fn reshaped(self, rows: usize, cols: usize) -> Self {
+        assert_eq!(rows * cols, self.rows * self.cols, "a reshape to {rows} × {cols}");
+        Self { rows, cols, data: self.data }
+    }
+
     /// The same elements as another kind of number.
     pub fn map<U: Scalar>(&self, f: impl Fn(T) -> U) -> Tensor<U> {
         Tensor::new(self.rows, self.cols, self.data().iter().map(|&x| f(x)).collect())

@@ -15,6 +15,7 @@ pub mod encoder;
 pub mod families;
 mod fault;
 mod folder;
+mod forward;
 pub mod heads;
 mod learner;
 /// Losses on the tape, and how to write another.
@@ -33,6 +34,7 @@ pub mod train;
 pub mod weights;
 
 pub use default::DEFAULT;
+pub use forward::forward;
 pub use random::{BertSize, random_bert};
 
 use exegete_core::{Model, Result};

@@ -1,8 +1,9 @@
 use crate::config::Config;
 use crate::encoder::{Encoder, Network};
 use crate::families;
-use crate::pass::Finite;
-use crate::run::{Finished, Request, Run};
+use crate::forward;
+use crate::pass::Done;
+use crate::run::{Finished, Request};
 use crate::tokenizer::Tokenizer;
 use crate::weights::{Param, Replaced, Weights, WithTangents, check_shapes, matrix};
 use exegete_core::{
@@ -11,7 +12,6 @@ use exegete_core::{
 };
 use exegete_engine::{Context, Dual, Real, Scalar, Tensor};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// A model whose inside is open. Views with other parameters share everything that did not change.
@@ -45,35 +45,17 @@ impl<T: Real> Opened<T> {
         request: Request<'_, S>,
     ) -> Result<Finished<S>> {
         let rows = request.rows;
-        self.check_rows(rows, request.plan)?;
-        let mut run = Run::new(ctx.clone(), &self.parts.sites, request)?;
-        let finished = ctx.install(move || -> Result<Finished<S>> {
-            network.forward(&mut run)?;
-            Ok(run.finish())
-        })?;
+        self.check_rows(rows)?;
+        let finished = forward::together(ctx, network, &self.parts.sites, request)?;
         match finished.finite() {
             true => Ok(finished),
             false => Err(self.not_finite(rows)),
         }
     }
 
-    /// Runs rows as pieces that need not wait for each other, each on one thread, where there are enough of them.
-    fn run_pieces(&self, rows: &[Row], plan: &Plan) -> Result<Vec<Finished<T>>> {
-        let Parts { ctx, network, .. } = &self.parts;
-        let pieces = pieces(rows, ctx.threads());
-        if pieces.len() == 1 {
-            return Ok(vec![self.run(ctx, network, Request::new(rows, plan))?]);
-        }
-        let serial = ctx.serial();
-        let run = |piece: &Range<usize>| self.run(&serial, network, Request::new(&rows[piece.clone()], plan));
-        ctx.map(&pieces, run).into_iter().collect()
-    }
-
     /// Rows can be made by hand, so that nothing about their tokens is certain.
-    fn check_rows(&self, rows: &[Row], plan: &Plan) -> Result<()> {
+    fn check_rows(&self, rows: &[Row]) -> Result<()> {
         let c = &self.parts.config;
-        let start = plan.start.filter(|start| start.is_cut());
-        let start = start.and_then(|start| self.parts.sites.iter().find(|info| info.site == start));
         for (i, row) in rows.iter().enumerate() {
             let wrong = |what: String| Err(Error::Request(format!("row {i}: {what}")));
             let tokens = &row.encoded.tokens;
@@ -89,16 +71,6 @@ impl<T: Real> Opened<T> {
             let kinds = c.type_vocab_size.max(1);
             if let Some(token) = tokens.iter().find(|token| token.kind as usize >= kinds) {
                 return wrong(format!("token type {} in a model of {kinds} types", token.kind));
-            }
-            if let Some(info) = start {
-                let (expected, given) =
-                    (info.shape(tokens.len()), row.start.as_ref().map(|array| &array.shape));
-                if given != Some(&expected) {
-                    let site = info.site;
-                    return wrong(format!(
-                        "must bring a value of shape {expected:?} at {site}, it brings {given:?}"
-                    ));
-                }
             }
         }
         Ok(())
@@ -134,35 +106,6 @@ impl<T: Real> Opened<T> {
         let source = WithTangents { base: &self.parts.params, tangents };
         families::build(&mut Weights::new(&source), &self.parts.config, self.parts.card.task)
     }
-}
-
-/// Tokens a piece should have: enough to make a matrix product efficient on one thread, few enough for its cache.
-const PIECE_TOKENS: usize = 256;
-
-/// Cuts rows, in order, into pieces of about equal work, at least two for each thread; else all rows are one piece,
-/// whose operations use every thread.
-fn pieces(rows: &[Row], threads: usize) -> Vec<Range<usize>> {
-    let total: usize = rows.iter().map(|row| row.encoded.len()).sum();
-    let least = 2 * threads;
-    if threads == 1 || total < least * PIECE_TOKENS / 2 || rows.len() < least {
-        return std::iter::once(0..rows.len()).collect();
-    }
-    cut(rows, total.div_ceil(PIECE_TOKENS).next_multiple_of(threads).max(least))
-}
-
-/// Cuts rows, in order, into at most `count` pieces of about as many tokens.
-pub(crate) fn cut(rows: &[Row], count: usize) -> Vec<Range<usize>> {
-    let total: usize = rows.iter().map(|row| row.encoded.len()).sum();
-    let (mut pieces, mut first, mut tokens) = (Vec::new(), 0, 0);
-    for (i, row) in rows.iter().enumerate() {
-        tokens += row.encoded.len();
-        // The piece ends where the running total passes its share.
-        if tokens * count >= total * (pieces.len() + 1) || i + 1 == rows.len() {
-            pieces.push(first..i + 1);
-            first = i + 1;
-        }
-    }
-    pieces
 }
 
 impl<T: Real> Model for Opened<T> {
@@ -206,10 +149,10 @@ impl<T: Real> Open for Opened<T> {
     }
 
     fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>> {
-        let before = self.parts.ctx.counts();
-        self.parts.ctx.reset_peak();
-        let pieces = self.run_pieces(rows, plan)?;
-        Ok(Box::new(crate::pass::Done::new(self.parts.ctx.clone(), pieces, plan.record, before)))
+        self.check_rows(rows)?;
+        let Parts { ctx, network, sites, .. } = &self.parts;
+        let done = Done::run(ctx, network, sites, rows, plan)?;
+        if done.finite() { Ok(Box::new(done)) } else { Err(self.not_finite(rows)) }
     }
 
     fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {

@@ -1,4 +1,6 @@
 use crate::config::Config;
+use crate::encoder::Network;
+use crate::forward;
 use crate::run::{Finished, Part};
 use exegete_core::{
     Array, Error, Logits, Pass, Place, Plan, Record, Result, Row, Rules, Seed, Site, SiteInfo, Work,
@@ -24,19 +26,27 @@ struct Piece<T> {
 }
 
 impl<T: Scalar> Done<T> {
-    pub(crate) fn new(
-        ctx: Arc<Context<T>>,
-        finished: Vec<Finished<T>>,
-        record: Record,
-        before: Counts,
-    ) -> Self {
+    pub(crate) fn run(
+        ctx: &Arc<Context<T>>,
+        network: &dyn Network<T>,
+        sites: &[SiteInfo],
+        rows: &[Row],
+        plan: &Plan,
+    ) -> Result<Self> {
+        let before = ctx.counts();
+        ctx.reset_peak();
         let (mut pieces, mut logits) = (Vec::new(), Vec::new());
-        for finished in finished {
+        for finished in forward::in_pieces(ctx, network, sites, rows, plan)? {
             let first = logits.len();
             logits.extend(finished.logits());
             pieces.push(Piece { rows: first..logits.len(), finished });
         }
-        Self { ctx, pieces, logits, record, before }
+        Ok(Self { ctx: ctx.clone(), pieces, logits, record: plan.record, before })
+    }
+
+    /// Whether the output can be used.
+    pub(crate) fn finite(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.finished.finite())
     }
 
     fn piece(&self, row: usize) -> Result<&Piece<T>> {
@@ -146,18 +156,12 @@ impl<T: Scalar> Pass for Done<T> {
     }
 }
 
-/// Whether the output of a run can be used.
-pub(crate) trait Finite {
-    fn finite(&self) -> bool;
-}
-
-impl<T: Scalar> Finite for Finished<T> {
-    fn finite(&self) -> bool {
+impl<T: Scalar> Finished<T> {
+    /// Whether the output can be used.
+    pub(crate) fn finite(&self) -> bool {
         self.kept[&Site::Logits].var.value.data().iter().all(|x| x.value().is_finite())
     }
-}
 
-impl<T: Scalar> Finished<T> {
     /// Each row's output in full precision.
     pub(crate) fn logits(&self) -> Vec<Logits> {
         let kept = &self.kept[&Site::Logits];

@@ -1,6 +1,8 @@
 use crate::config::Rates;
 use crate::weights::Param;
-use exegete_core::{Array, Change, Edit, Error, Pick, Place, Plan, Record, Result, Row, Site, SiteInfo};
+use exegete_core::{
+    Array, Axis, Change, Edit, Error, Pick, Place, Plan, Record, Result, Row, Site, SiteInfo,
+};
 use exegete_engine::{Context, Dropout, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -163,18 +165,19 @@ impl<'a, T: Scalar> Run<'a, T> {
     pub fn cut(&mut self, site: Site, compute: impl FnOnce(&mut Self) -> Result<Var<T>>) -> Result<Var<T>> {
         let value = match self.plan.start {
             Some(start) if site < start => return Ok(Tensor::new(0, 0, Vec::new()).into()),
-            Some(start) if site == start => self.start_value(),
+            Some(start) if site == start => self.start_value(site),
             _ => compute(self)?,
         };
         self.site(site, value)
     }
 
     /// The rows' own values at the start; their shapes were checked before.
-    fn start_value(&self) -> Var<T> {
+    fn start_value(&self, site: Site) -> Var<T> {
         let given = self.rows.iter().filter_map(|row| row.start.as_ref());
         let data: Vec<T> =
             given.flat_map(|start| start.data.iter().map(|&x| T::from_f64(x.into()))).collect();
-        let rows = self.segments.total();
+        let by_token = self.sites[&site].axes.first() == Some(&Axis::Token);
+        let rows = if by_token { self.segments.total() } else { self.rows.len() };
         Tensor::new(rows, data.len() / rows.max(1), data).into()
     }
 
@@ -183,7 +186,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         if !self.touches(site) && site != Site::Logits {
             return Ok(value);
         }
-        let parts = self.parts(site, value.value.cols());
+        let parts = self.parts(site);
         let patch = self.patch(site, &parts)?;
         let mut value = value;
         if !patch.is_empty() {
@@ -255,22 +258,16 @@ impl<'a, T: Scalar> Run<'a, T> {
         self.tape.apply(Op::Gather(index), [x])
     }
 
-    /// Where each row's part of a packed value lies.
-    fn parts(&self, site: Site, cols: usize) -> Vec<Part> {
+    /// Where each row's part of a packed value lies: one after the other.
+    fn parts(&self, site: Site) -> Vec<Part> {
         let info = self.sites[&site];
-        let ragged = matches!(site, Site::Layer(_, Place::Scores | Place::Probs));
         let mut end = 0;
-        let part = |(i, row): (usize, &Row)| {
-            let shape = info.shape(row.encoded.len());
-            let start = match info.axes.first() {
-                _ if ragged => end,
-                Some(exegete_core::Axis::Token) => self.segments.range(i).start * cols,
-                _ => i * cols,
-            };
+        let part = |row: &Row| {
+            let (start, shape) = (end, info.shape(row.encoded.len()));
             end += shape.iter().product::<usize>();
             Part { start, shape }
         };
-        self.rows.iter().enumerate().map(part).collect()
+        self.rows.iter().map(part).collect()
     }
 
     fn patch(&self, site: Site, parts: &[Part]) -> Result<Patch<T>> {

@@ -2,12 +2,15 @@
 //!
 //! - [`Toy`]: a small open model in plain loops, with answers worked out by hand. It depends on no engine, so whatever
 //!   works on it depends on none either.
+//! - [`Net`]: chains of dense layers over numbers, on the engine, for the published closed forms.
 //! - [`Faulty`]: any model with one planted [`Fault`], to show that a suite can fail.
 //! - [`golden`]: expected values recorded from PyTorch, and the comparison with them.
 
 mod faulty;
 pub mod golden;
+mod net;
 mod toy;
 
 pub use faulty::{Fault, Faulty};
+pub use net::{Dense, Net};
 pub use toy::Toy;

@@ -99,6 +99,10 @@ impl<T: Scalar> Table<T> for Gradient {
             Op::Patch(patch) => sink.give(0, elementwise::patch_pull(ctx, patch, g)),
             // Every element is multiplied by a constant, so the pull is the operation itself.
             Op::Dropout(choice) => sink.give(0, dropout::dropout(ctx, choice, g)),
+            Op::Reshape(..) => {
+                let (rows, cols) = node.shapes[0];
+                sink.give(0, g.reshaped(rows, cols));
+            }
         }
         Some(())
     }

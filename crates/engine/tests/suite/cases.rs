@@ -91,6 +91,7 @@ fn plain<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
     case("patch", Op::Patch(Arc::new(patch(r))), vec![r.tensor(3, 4)]);
     let half = Dropout { rate: 0.5, runs: vec![(5, 1), (7, 2)] };
     case("dropout", Op::Dropout(Arc::new(half)), vec![r.tensor(3, 4)]);
+    case("reshape", Op::Reshape(2, 6), vec![r.tensor(3, 4)]);
 }
 
 /// Shared and single shifts, runs that overlap, one that forgets what was there.

@@ -19,9 +19,10 @@ pub use fit::{Data, Epoch, Event, Run, fit};
 pub use settings::Settings;
 pub use start::{Head, Start};
 
+use crate::forward::cut;
 use crate::learner::{Lesson, Pulled};
 use crate::loss::{Objective, supervised};
-use crate::opened::{Opened, Parts, cut};
+use crate::opened::{Opened, Parts};
 use crate::run::Noise;
 use crate::weights::Param;
 use exegete_core::{Error, Example, Label, Model, Open, Plan, Record, Result, Row, Site};
@@ -233,7 +234,7 @@ impl Trainer {
             return vec![pull(ctx, part)];
         }
         let serial = ctx.serial();
-        let pieces = cut(&rows[part.clone()], most);
+        let pieces = cut(&rows[part.clone()], most, 1);
         ctx.map(&pieces, |piece| pull(&serial, part.start + piece.start..part.start + piece.end))
     }
 

@@ -1,0 +1,212 @@
+//! Feed-forward nets over numbers, on the engine's tape, so that every rule table runs on them.
+//!
+//! Tokens are the features: a token's id is the bits of its number, so that `"20 50 30"` is a text, `embed.word` is
+//! `[T, 1]` and edits, masks and baselines mean what they mean elsewhere.
+//!
+//! ```text
+//! embed.word, embed   x                        [T, 1]
+//! layer.N.attn.out    W·x + b                  [O]
+//! layer.N.out         its activation           [O]
+//! logits              the last layer's output  [C]
+//! ```
+
+mod layer;
+
+pub use layer::Dense;
+
+use exegete_core::{
+    Array, Axis, Card, ClassScore, Driver, Encoded, Error, Example, Field, Logits, Model, Open, Pass, Place,
+    Plan, Prediction, Record, Result, Row, Scores, Site, SiteInfo, Span, Task, Token,
+};
+use exegete_engine::{Context, Unary};
+use layer::{Layers, tensor};
+use std::sync::Arc;
+
+/// A chain of dense layers over as many tokens as the first one takes.
+#[derive(Clone)]
+pub struct Net {
+    card: Card,
+    layers: Layers,
+    sites: Vec<SiteInfo>,
+    ctx: Arc<Context<f64>>,
+}
+
+/// The published toys.
+impl Net {
+    /// Captum's `BasicModel_MultiLayer`: out₀ = relu(s−10) + 3·relu(s+1) − 1 with s = Σx, and out₁ = out₀ + 2.
+    pub fn captum() -> Self {
+        let lin1 = Dense::new(&[[1.0; 3]; 4]).bias(&[-10.0, 1.0, 1.0, 1.0]).relu();
+        Self::new(vec![Dense::identity::<3>(), lin1, Dense::new(&[[1.0; 4]; 2]).bias(&[-1.0, 1.0])])
+    }
+
+    /// Two nets of one function: relu(relu(x₁) − 1 − relu(x₂)) and relu(relu(x₁ − 1) − relu(x₂)).
+    pub fn invariance() -> [Self; 2] {
+        let difference = || Dense::new(&[[1.0, -1.0]]);
+        let first = vec![Dense::identity::<2>().relu(), difference().bias(&[-1.0]).relu()];
+        let second = vec![Dense::identity::<2>().bias(&[-1.0, 0.0]).relu(), difference().relu()];
+        [Self::new(first), Self::new(second)]
+    }
+
+    /// 2·relu(x₁) + 2·relu(x₂ − 1.5).
+    pub fn rescale() -> Self {
+        Self::new(vec![Dense::identity::<2>().bias(&[0.0, -1.5]).relu(), Dense::new(&[[2.0, 2.0]])])
+    }
+
+    /// 1 − relu(1 − Σx): for one number the function whose gradient saturates, for two min(1, x₁ + x₂).
+    pub fn saturating<const I: usize>() -> Self {
+        let inner = Dense::new(&[[-1.0; I]]).bias(&[1.0]).relu();
+        Self::new(vec![inner, Dense::new(&[[-1.0]]).bias(&[1.0])])
+    }
+
+    /// 3·Σ relu(2·Σx) over three units.
+    pub fn relevance() -> Self {
+        Self::new(vec![Dense::new(&[[2.0; 3]; 3]).relu(), Dense::new(&[[3.0; 3]])])
+    }
+
+    /// σ(x₁ + x₂).
+    pub fn sigmoid() -> Self {
+        Self::new(vec![Dense::new(&[[1.0; 2]]).then(Unary::Sigmoid)])
+    }
+
+    /// w·x.
+    pub fn linear<const I: usize>(weights: [f64; I]) -> Self {
+        Self::new(vec![Dense::new(&[weights])])
+    }
+}
+
+impl Net {
+    /// A net of these layers: a regression where it gives one number, else classes `out0`, `out1` and so on.
+    pub fn new(layers: Vec<Dense>) -> Self {
+        let layers = Layers(layers);
+        let (inputs, outputs) =
+            (layers.0.first().map_or(0, Dense::inputs), layers.0.last().map_or(0, Dense::outputs));
+        let info = |site, axes: &[Axis]| SiteInfo { site, axes: axes.to_vec() };
+        let mut sites =
+            [Site::EmbedWord, Site::Embed].map(|site| info(site, &[Axis::Token, Axis::Unit(1)])).to_vec();
+        for (n, layer) in layers.0.iter().enumerate() {
+            let places = [Place::AttentionOut, Place::Out];
+            sites.extend(places.map(|place| info(Site::Layer(n, place), &[Axis::Unit(layer.outputs())])));
+        }
+        sites.push(info(Site::Logits, &[Axis::Class(outputs)]));
+        let card = Card {
+            name: "net".into(),
+            family: "net".into(),
+            fingerprint: "net".into(),
+            task: if outputs == 1 { Task::Regression } else { Task::Classification },
+            labels: (0..outputs).map(|i| format!("out{i}")).collect(),
+            parameters: layers.0.iter().map(|layer| layer.outputs() * (layer.inputs() + 1)).sum(),
+            max_tokens: inputs,
+            layers: layers.0.len(),
+            hidden: layers.0.iter().map(Dense::outputs).max().unwrap_or(0),
+            heads: 0,
+            warnings: Vec::new(),
+        };
+        Self { card, layers, sites, ctx: Context::new(1) }
+    }
+
+    /// The text that writes these numbers.
+    pub fn example(values: &[f32]) -> Example {
+        Example::text(values.iter().map(f32::to_string).collect::<Vec<_>>().join(" "))
+    }
+
+    /// One token a number.
+    pub fn row(values: &[f32]) -> Row {
+        Row::new(tokens(&Self::example(values)))
+    }
+}
+
+fn tokens(example: &Example) -> Encoded {
+    let of_field = |(field, Field { text, .. }): (usize, &Field)| {
+        let token = |word: &str| {
+            let start = word.as_ptr() as usize - text.as_ptr() as usize;
+            let span = Some(Span { field, start, end: start + word.len() });
+            Token { id: id(word).unwrap_or(0), kind: 0, piece: word.into(), span, special: false }
+        };
+        text.split_whitespace().map(token).collect::<Vec<_>>()
+    };
+    let tokens = example.fields.iter().enumerate().flat_map(of_field).collect();
+    Encoded { fields: example.fields.clone(), tokens, truncated: false }
+}
+
+/// The bits of a number; what stands for an absent word is zero.
+fn id(piece: &str) -> Option<u32> {
+    match piece {
+        "[PAD]" | "[MASK]" | "[UNK]" => Some(0),
+        number => number.parse().ok().map(f32::to_bits),
+    }
+}
+
+impl Model for Net {
+    fn card(&self) -> &Card {
+        &self.card
+    }
+
+    fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>> {
+        Driver::default().predict(self, examples)
+    }
+
+    fn open(&self) -> Option<&dyn Open> {
+        Some(self)
+    }
+}
+
+impl Open for Net {
+    fn encode(&self, example: &Example) -> Result<Encoded> {
+        Ok(tokens(example))
+    }
+
+    fn token_id(&self, piece: &str) -> Option<u32> {
+        id(piece)
+    }
+
+    fn sites(&self) -> Vec<SiteInfo> {
+        self.sites.clone()
+    }
+
+    fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>> {
+        let expected = self.card.max_tokens;
+        if let Some(i) = rows.iter().position(|row| row.encoded.len() != expected) {
+            let given = rows[i].encoded.len();
+            return Err(Error::Request(format!("row {i}: {given} tokens, the net takes {expected} numbers")));
+        }
+        Ok(exegete_models::forward(&self.ctx, &self.layers, &self.sites, rows, plan)?)
+    }
+
+    fn jvp(&self, _: &[Row], _: Site, _: &[Array], _: &[Site]) -> Result<Vec<Vec<Array>>> {
+        Err(Error::Unsupported("the net has no tangents".into()))
+    }
+
+    fn scores(&self, _: &Encoded, logits: &Logits) -> Result<Scores> {
+        if self.card.task == Task::Regression {
+            return Ok(Scores::Value(logits.data[0]));
+        }
+        let top = logits.data.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = logits.data.iter().map(|z| (z - top).exp()).sum();
+        let score = |(label, &logit): (&String, &f64)| {
+            let prob = (logit - top).exp() / total;
+            ClassScore { label: label.clone(), logit: Some(logit), prob }
+        };
+        Ok(Scores::Classes(self.card.labels.iter().zip(&logits.data).map(score).collect()))
+    }
+
+    fn bytes(&self, row: &Row, plan: &Plan) -> usize {
+        let elements = |info: &SiteInfo| info.shape(row.encoded.len()).iter().product::<usize>();
+        let copies = if plan.record == Record::Nothing { 1 } else { 3 };
+        copies * self.sites.iter().map(elements).sum::<usize>() * size_of::<f64>()
+    }
+
+    /// Parameters are called `0.weight`, `0.bias` and so on.
+    fn with_params(&self, overrides: Vec<(String, Array)>) -> Result<Arc<dyn Model>> {
+        let mut net = self.clone();
+        for (name, value) in overrides {
+            let found = name.split_once('.').and_then(|(n, part)| {
+                net.layers.0.get_mut(n.parse::<usize>().ok()?).and_then(|layer| layer.parameter(part))
+            });
+            let (_, parameter) = found
+                .filter(|(shape, _)| *shape == value.shape)
+                .ok_or_else(|| Error::Request(format!("the net has no parameter '{name}' of this shape")))?;
+            *parameter = tensor(&value, parameter);
+        }
+        Ok(Arc::new(net))
+    }
+}
