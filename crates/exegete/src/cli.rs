@@ -16,6 +16,12 @@ pub(crate) struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Say which parts of a text led to a prediction, and how far that can be trusted.
+    Explain(Box<Explain>),
+    /// Render a saved report again.
+    Show(Show),
+    /// List the methods, or print the page of one.
+    Methods(Methods),
     /// Run a model on a text, on lines from stdin, or on a file.
     Predict(Predict),
     /// Show what a model folder holds, or check that it behaves.
@@ -27,9 +33,9 @@ pub(crate) enum Command {
     Bench(Bench),
 }
 
-/// `exegete predict`.
+/// What to read.
 #[derive(Debug, Args)]
-pub(crate) struct Predict {
+pub(crate) struct Texts {
     /// The text, or `-` for one text a line from stdin.
     #[arg(required_unless_present = "input", conflicts_with = "input")]
     pub(crate) text: Option<String>,
@@ -45,9 +51,17 @@ pub(crate) struct Predict {
     /// The column that holds the second text of a pair.
     #[arg(long, value_name = "C", requires = "input")]
     pub(crate) pair_column: Option<String>,
-    /// The column that holds the right label; the accuracy is then said at the end.
+    /// The column that holds the right label.
     #[arg(long, value_name = "C", requires = "input")]
     pub(crate) label_column: Option<String>,
+}
+
+/// `exegete predict`.
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    /// What to read.
+    #[command(flatten)]
+    pub(crate) texts: Texts,
     /// A Hugging Face folder [default: the model for English sentiment that is part of the program].
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
@@ -62,7 +76,7 @@ pub(crate) struct Predict {
     pub(crate) resources: Resources,
 }
 
-impl Predict {
+impl Texts {
     /// What to read.
     pub(crate) fn ask(&self) -> Ask<'_> {
         Ask {
@@ -74,6 +88,112 @@ impl Predict {
             label_column: self.label_column.as_deref(),
         }
     }
+}
+
+/// `exegete explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// What to read.
+    #[command(flatten)]
+    pub(crate) texts: Texts,
+    /// A Hugging Face folder [default: the model for English sentiment that is part of the program].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
+    /// How to explain, several for a comparison; `exegete methods` lists them.
+    #[arg(long = "method", value_name = "NAME", default_value = "integrated_gradients")]
+    pub(crate) methods: Vec<String>,
+    /// What to explain: predicted, class:NAME, margin:A,B, loss, start, end, answer, tag:POS=LABEL, token:POS=WORD,
+    /// unit:SITE[pos,i]; with :logit, :prob or :logprob.
+    #[arg(long = "target", value_name = "T", default_value = "predicted", conflicts_with = "top_labels")]
+    pub(crate) targets: Vec<String>,
+    /// Explain this many of the most probable labels.
+    #[arg(long, value_name = "K")]
+    pub(crate) top_labels: Option<usize>,
+    /// The right label, for the target loss.
+    #[arg(long, value_name = "L", conflicts_with = "label_column")]
+    pub(crate) label: Option<String>,
+    /// Where scores are taken, such as layer.3.out, or all-layers for the story of every layer.
+    #[arg(long, value_name = "S", default_value = "embed.word")]
+    pub(crate) site: String,
+    /// What scores are summed to.
+    #[arg(long, value_name = "U", default_value = "word")]
+    pub(crate) units: String,
+    /// A parameter of the methods, such as steps=50, or of one, such as lrp.rule=gamma.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// What the text is compared with: zero, pad, mask, mean, text:…; several are averaged.
+    #[arg(long = "baseline", value_name = "B", default_value = "zero")]
+    pub(crate) baselines: Vec<String>,
+    /// How much evidence is gathered.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) check: Check,
+    /// The same as --check none.
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) no_check: bool,
+    /// Of everything random.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// How to write the report [default: text, for many texts jsonl].
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<ReportFormat>,
+    /// Write here instead of to stdout; a killed run over a file goes on where it was.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// What the run may use.
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+}
+
+/// How much evidence is gathered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Check {
+    /// Only what the method itself claims.
+    None,
+    /// What removing words does, within about 150 forward rows.
+    #[default]
+    Default,
+    /// Noise, perturbations and random parameters too.
+    Deep,
+}
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For reading in a terminal.
+    Text,
+    /// One document, schema exegete.report/1.
+    Json,
+    /// One report a line.
+    Jsonl,
+    /// One self-contained page.
+    Html,
+    /// One row a unit.
+    Csv,
+    /// A picture.
+    Svg,
+}
+
+/// `exegete show`.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// A report, or a file with one report a line.
+    pub(crate) report: PathBuf,
+    /// Which line of a file with several, from 1.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) row: usize,
+    /// How to write it.
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: ReportFormat,
+    /// Write here instead of to stdout.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// `exegete methods`.
+#[derive(Debug, Args)]
+pub(crate) struct Methods {
+    /// The method whose page to print.
+    pub(crate) name: Option<String>,
 }
 
 /// `exegete train`.

@@ -42,15 +42,25 @@
 
 pub use exegete_core::{
     Answer, Array, Axis, Card, Change, Choice, ClassScore, Driver, Edit, Encoded, Error, Example, Field,
-    Fill, Gradients, Label, Learner, Logits, Model, Open, Pass, Pick, Place, Plan, Prediction, Quantity,
+    Fill, Gradients, Label, Learner, Logits, Lrp, Model, Open, Pass, Pick, Place, Plan, Prediction, Quantity,
     Record, Result, Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Span, Spent, Tag, Target, Task, Token,
     TokenScore, Unit, Units, Work, best_span, class_index,
 };
 pub use exegete_models::{DEFAULT, Options, Precision, export, load, load_default};
 
+/// Methods that explain, and their evidence: see [`methods::explain`].
+pub mod methods {
+    pub use exegete_methods::*;
+}
+
 /// What methods return and renderers take: see [`report::Report`].
 pub mod report {
     pub use exegete_core::report::*;
+}
+
+/// Reports as text, pages, pictures and tables: see [`render::render`].
+pub mod render {
+    pub use exegete_render::*;
 }
 
 /// The suite that every model must pass, whoever wrote it.

@@ -3,7 +3,9 @@
 mod bench;
 mod check;
 mod cli;
+mod explain;
 mod input;
+mod journal;
 mod model;
 mod output;
 mod predict;
@@ -39,6 +41,9 @@ fn run() -> ExitCode {
 
 fn execute(command: &cli::Command) -> anyhow::Result<ExitCode> {
     match command {
+        cli::Command::Explain(args) => explain::run(args)?,
+        cli::Command::Show(args) => explain::show(args)?,
+        cli::Command::Methods(args) => explain::methods(args)?,
         cli::Command::Predict(args) => predict::run(args)?,
         cli::Command::Model(cli::Model::Info(folder)) => model::info(folder)?,
         cli::Command::Model(cli::Model::Sites(folder)) => model::sites(folder)?,

@@ -1,3 +1,5 @@
+//! What a text is compared with.
+
 use exegete_core::{Array, Change, Edit, Encoded, Error, Example, Open, Result, Row, Site, Token};
 use std::fmt;
 use std::str::FromStr;

@@ -56,7 +56,42 @@ pub enum Normalise {
 
 impl Chosen {
     /// A method by name; every setting must be one that it knows.
-    pub fn new(name: &str, mut settings: Settings) -> Result<Self> {
+    pub fn new(name: &str, settings: Settings) -> Result<Self> {
+        let (chosen, rest) = Self::with_rest(name, settings)?;
+        rest.finish(name)?;
+        Ok(chosen)
+    }
+
+    /// Methods side by side under the same `key=value` words. `method.key=value` is for one of them; a bare key is for
+    /// all that know it, and an error where none does.
+    pub fn all<S: AsRef<str>>(names: &[S], words: &[S]) -> Result<Vec<Self>> {
+        let belongs = |word: &str| names.iter().any(|name| word.starts_with(&format!("{}.", name.as_ref())));
+        let shared: Vec<&str> = words.iter().map(AsRef::as_ref).filter(|word| !belongs(word)).collect();
+        let mut unknown: Option<Vec<String>> = None;
+        let (mut all, mut last) = (Vec::new(), None);
+        for name in names.iter().map(AsRef::as_ref) {
+            let own = words.iter().filter_map(|word| word.as_ref().strip_prefix(name)?.strip_prefix('.'));
+            let own: Vec<&str> = own.collect();
+            let given: Vec<&str> = shared.iter().copied().chain(own.iter().copied()).collect();
+            let (chosen, rest) = Self::with_rest(name, Settings::parse(&given)?)?;
+            let keys = rest.keys();
+            if own.iter().any(|word| keys.iter().any(|key| word.starts_with(&format!("{key}=")))) {
+                return rest.finish(name).map(|()| Vec::new());
+            }
+            unknown = Some(match unknown {
+                None => keys,
+                Some(before) => before.into_iter().filter(|key| keys.contains(key)).collect(),
+            });
+            all.push(chosen);
+            last = Some((name, rest));
+        }
+        match (unknown.is_some_and(|keys| !keys.is_empty()), last) {
+            (true, Some((name, rest))) => rest.finish(name).map(|()| Vec::new()),
+            _ => Ok(all),
+        }
+    }
+
+    fn with_rest(name: &str, mut settings: Settings) -> Result<(Self, Settings)> {
         let info = find(name)?;
         let reduce = settings.choice(
             "reduce",
@@ -68,8 +103,7 @@ impl Chosen {
         )?;
         let method = (info.new)(&mut settings)?;
         let method = Tunnel::around(method, &mut settings)?;
-        settings.finish(name)?;
-        Ok(Self { info, method, reduce, normalise })
+        Ok((Self { info, method, reduce, normalise }, settings))
     }
 
     /// The factor that normalises unit values.

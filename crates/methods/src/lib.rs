@@ -21,7 +21,7 @@ mod settings;
 mod story;
 
 pub use baseline::Baseline;
-pub use explain::{Chosen, Request, explain};
+pub use explain::{Chosen, Normalise, Request, explain};
 pub use explained::{Explained, Scores};
 pub use job::{Job, Reduce};
 pub use registry::{Axiom, Info, METHODS, Method, find};

@@ -77,6 +77,11 @@ impl Settings {
         self.given.contains_key(key)
     }
 
+    /// The keys that nobody took.
+    pub fn keys(&self) -> Vec<String> {
+        self.given.keys().cloned().collect()
+    }
+
     /// Refuses what nobody took.
     pub fn finish(self, method: &str) -> Result<()> {
         let Some((key, value)) = self.given.first_key_value() else { return Ok(()) };

@@ -15,8 +15,8 @@ mod layer;
 pub use layer::Dense;
 
 use exegete_core::{
-    Array, Axis, Card, ClassScore, Driver, Encoded, Error, Example, Field, Logits, Model, Open, Pass, Place,
-    Plan, Prediction, Record, Result, Row, Scores, Site, SiteInfo, Span, Task, Token,
+    Array, Axis, Card, Change, ClassScore, Driver, Edit, Encoded, Error, Example, Field, Logits, Model, Open,
+    Pass, Place, Plan, Prediction, Record, Result, Row, Scores, Site, SiteInfo, Span, Task, Token,
 };
 use exegete_engine::{Context, Unary};
 use layer::{Layers, tensor};
@@ -172,8 +172,25 @@ impl Open for Net {
         Ok(exegete_models::forward(&self.ctx, &self.layers, &self.sites, rows, plan)?)
     }
 
-    fn jvp(&self, _: &[Row], _: Site, _: &[Array], _: &[Site]) -> Result<Vec<Vec<Array>>> {
-        Err(Error::Unsupported("the net has no tangents".into()))
+    /// By central differences, which are exact between the kinks of the published nets.
+    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {
+        const STEP: f32 = 1.0 / 1024.0;
+        let read = |step: f32| -> Result<Vec<Vec<Array>>> {
+            let moved = |(row, direction): (&Row, &Array)| {
+                let by = direction.data.iter().map(|d| step * d).collect();
+                Ok(row.clone().edit(Edit::whole(site, Change::Add(Array::new(direction.shape.clone(), by)?))))
+            };
+            let rows = rows.iter().zip(directions).map(moved).collect::<Result<Vec<Row>>>()?;
+            let pass = self.forward(&rows, &Plan::keep([keep, &[Site::Logits]].concat()))?;
+            let sites = keep.iter().chain(&[Site::Logits]);
+            sites.map(|&site| (0..rows.len()).map(|row| pass.value(site, row)).collect()).collect()
+        };
+        let (mut ahead, behind) = (read(STEP)?, read(-STEP)?);
+        for (ahead, behind) in ahead.iter_mut().flatten().zip(behind.iter().flatten()) {
+            let pairs = ahead.data.iter_mut().zip(&behind.data);
+            pairs.for_each(|(ahead, behind)| *ahead = (*ahead - behind) / (2.0 * STEP));
+        }
+        Ok(ahead)
     }
 
     fn scores(&self, _: &Encoded, logits: &Logits) -> Result<Scores> {

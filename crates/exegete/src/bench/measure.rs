@@ -2,6 +2,7 @@
 
 use super::{Setup, budget_note, rows};
 use anyhow::{Context, Result};
+use exegete::methods::{Baseline, Chosen, Job, Settings};
 use exegete::speed::sustained;
 use exegete::{
     Change, Driver, Edit, Example, Open, Pick, Place, Plan, Quantity, Row, Site, Spent, Target, Task,
@@ -40,11 +41,12 @@ pub(crate) struct Figure {
 pub(crate) type Measure = fn(&Setup) -> Result<Figure>;
 
 /// Every figure by name, in the order of printing.
-pub(crate) const FIGURES: [(&str, Measure); 7] = [
+pub(crate) const FIGURES: [(&str, Measure); 8] = [
     ("forward_batch", |setup| forward(setup, "forward_batch", &[128; 32])),
     ("forward_mixed", |setup| forward(setup, "forward_mixed", &rows::mixed_lengths(256))),
     ("forward_single", |setup| forward(setup, "forward_single", &[40])),
     ("gradient", gradient),
+    ("integrated_gradients", integrated_gradients),
     ("ablations", ablations),
     ("load", load_to_pooled),
     ("start", start_to_prediction),
@@ -105,6 +107,31 @@ fn gradient(setup: &Setup) -> Result<Figure> {
         work: format!("gradient at embed.word, {}", shape(&rows)),
         lengths: lengths_of(&rows),
         note: Some(budget_note(figure.peak_bytes, setup.memory_bytes)),
+        ..figure
+    })
+}
+
+/// Fifty fixed points, as other tools take them.
+fn integrated_gradients(setup: &Setup) -> Result<Figure> {
+    let open = setup.model.require_open()?;
+    let rows = rows::of_lengths(&*setup.model, &[40])?;
+    let chosen = Chosen::new("integrated_gradients", Settings::parse(&["steps=50"])?)?;
+    let figure = best(setup, 2 * setup.runs, |driver| {
+        let job = Job {
+            model: &*setup.model,
+            driver,
+            row: rows[0].clone(),
+            target: first_output(open),
+            site: Site::EmbedWord,
+            baselines: vec![Baseline::Zero],
+            seed: 0,
+        };
+        Ok(chosen.method.explain(&job).map(drop)?)
+    })?;
+    Ok(Figure {
+        name: "integrated_gradients",
+        work: format!("integrated gradients, 50 points, {}", shape(&rows)),
+        lengths: lengths_of(&rows),
         ..figure
     })
 }

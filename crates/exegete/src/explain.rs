@@ -1,0 +1,244 @@
+//! `exegete explain`, `show` and `methods`.
+
+use crate::input::Source;
+use crate::journal::Journal;
+use crate::output::Output;
+use crate::{cli, model, table};
+use anyhow::{Context, Result, bail};
+use exegete::methods::evidence::Level;
+use exegete::methods::{Axiom, Baseline, Chosen, METHODS, Request, explain, find};
+use exegete::render::{self, Format, Options};
+use exegete::report::{Provenance, Report, SCHEMA};
+use exegete::{Driver, Example, Model, Site, Target, Units};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::time::Instant;
+
+/// Runs `exegete explain`.
+pub(crate) fn run(args: &cli::Explain) -> Result<()> {
+    let request = request(args)?;
+    let model = model::load(args.model.as_deref(), args.resources.threads)?;
+    let mut source = Source::open(&args.texts.ask(), model.card().task)?;
+    let many = args.texts.input.is_some() || args.texts.text.as_deref() == Some("-");
+    let format = args.format.unwrap_or(if many { cli::ReportFormat::Jsonl } else { cli::ReportFormat::Text });
+    if !many {
+        let example = source.next()?.context("there is no text")?;
+        let report = report(args, &*model, example, &request)?;
+        return write(&report, format, args.output.as_deref());
+    }
+    match (format, args.output.as_deref()) {
+        (cli::ReportFormat::Jsonl, Some(path)) => resumable(args, &*model, &mut source, &request, path),
+        (cli::ReportFormat::Jsonl | cli::ReportFormat::Csv | cli::ReportFormat::Text, path) => {
+            stream(args, &*model, &mut source, &request, format, path)
+        }
+        _ => bail!(
+            "many texts are written as jsonl, csv or text; `exegete show FILE.jsonl --row N` makes one of them a document or a picture"
+        ),
+    }
+}
+
+/// What is asked, checked before any model is opened.
+fn request(args: &cli::Explain) -> Result<Request> {
+    let site = match args.site.as_str() {
+        "all-layers" => None,
+        site => Some(site.parse::<Site>()?),
+    };
+    let each = |words: &[String]| {
+        words.iter().map(|word| word.parse::<Target>()).collect::<exegete::Result<Vec<_>>>()
+    };
+    if args.top_labels == Some(0) {
+        bail!("--top-labels 0 explains nothing");
+    }
+    Ok(Request {
+        methods: Chosen::all(&args.methods, &args.set)?,
+        targets: each(&args.targets)?,
+        top_labels: args.top_labels,
+        site,
+        units: args.units.parse::<Units>()?,
+        baselines: args.baselines.iter().map(|b| b.parse::<Baseline>()).collect::<exegete::Result<_>>()?,
+        check: match args.check {
+            _ if args.no_check => Level::None,
+            cli::Check::None => Level::None,
+            cli::Check::Default => Level::Default,
+            cli::Check::Deep => Level::Deep,
+        },
+        seed: args.seed,
+    })
+}
+
+/// The report of one example.
+fn report(args: &cli::Explain, model: &dyn Model, mut example: Example, request: &Request) -> Result<Report> {
+    let started = Instant::now();
+    let driver = Driver::new(args.resources.memory);
+    if args.label.is_some() {
+        example.label.clone_from(&args.label);
+    }
+    let items = explain(model, &driver, &example, request)?;
+    let threads = match args.resources.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    let provenance = Provenance::new(model.card(), args.seed, threads, seconds, driver.spent());
+    Ok(Report { schema: SCHEMA.to_owned(), provenance, items })
+}
+
+/// One JSON line a text, in order; what an earlier run finished is not done again.
+fn resumable(
+    args: &cli::Explain,
+    model: &dyn Model,
+    source: &mut Source,
+    request: &Request,
+    path: &Path,
+) -> Result<()> {
+    let input = args.texts.input.as_deref().map(std::fs::read).transpose().ok().flatten();
+    let asked = format!(
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        args.texts,
+        args.methods,
+        args.targets,
+        args.top_labels,
+        args.label,
+        args.site,
+        args.units,
+        args.set,
+        args.baselines,
+        (args.check, args.no_check, args.seed)
+    );
+    let mut journal = Journal::open(path, &(asked, &model.card().fingerprint, input))?;
+    if journal.done > 0 {
+        eprintln!("going on after {} finished texts", journal.done);
+    }
+    let progress = progress(source);
+    let mut row = 0;
+    while let Some(example) = source.next()? {
+        row += 1;
+        if row > journal.done {
+            let report =
+                report(args, model, example, request).with_context(|| format!("line {}", source.line()))?;
+            journal.add(render::render(&report, Format::Jsonl, &Options::default()).trim_end())?;
+        }
+        progress.set_position(source.bytes());
+    }
+    progress.finish_and_clear();
+    if row == 0 {
+        journal.remove()?;
+        bail!("{}: holds no text", source.name());
+    }
+    journal.complete()
+}
+
+/// One report after the other.
+fn stream(
+    args: &cli::Explain,
+    model: &dyn Model,
+    source: &mut Source,
+    request: &Request,
+    format: cli::ReportFormat,
+    path: Option<&Path>,
+) -> Result<()> {
+    let mut output = Output::open(path)?;
+    let options = options(&output);
+    let progress = progress(source);
+    let mut rows = 0;
+    while let Some(example) = source.next()? {
+        rows += 1;
+        let report =
+            report(args, model, example, request).with_context(|| format!("line {}", source.line()))?;
+        let mut text = render::render(&report, shape(format), &options);
+        if format == cli::ReportFormat::Csv && rows > 1 {
+            text = text.split_once('\n').map_or(String::new(), |(_, rows)| rows.to_owned());
+        }
+        progress.suspend(|| output.write_all(text.as_bytes()).and_then(|()| output.flush()))?;
+        progress.set_position(source.bytes());
+    }
+    progress.finish_and_clear();
+    if rows == 0 {
+        bail!("{}: holds no text", source.name());
+    }
+    output.complete()
+}
+
+/// Runs `exegete show`.
+pub(crate) fn show(args: &cli::Show) -> Result<()> {
+    let bytes =
+        std::fs::read(&args.report).with_context(|| format!("{}: cannot be read", args.report.display()))?;
+    let lines = args.report.extension().is_some_and(|extension| extension == "jsonl");
+    let wanted = if lines {
+        let mut rows = bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+        let found = rows.nth(args.row.saturating_sub(1));
+        found.with_context(|| format!("{}: has no row {}", args.report.display(), args.row))?
+    } else {
+        &bytes
+    };
+    let report = render::read(wanted).with_context(|| args.report.display().to_string())?;
+    write(&report, args.format, args.output.as_deref())
+}
+
+/// Runs `exegete methods`.
+pub(crate) fn methods(args: &cli::Methods) -> Result<()> {
+    let mut output = Output::open(None)?;
+    match &args.name {
+        Some(name) => output.write_all(find(name)?.page.as_bytes())?,
+        None => {
+            let row = |info: &&exegete::methods::Info| {
+                let promises: Vec<&str> = info.axioms.iter().map(|axiom| promise(*axiom)).collect();
+                vec![info.name.to_owned(), info.summary.to_owned(), promises.join(", ")]
+            };
+            table::print(&table::plain(
+                &["method", "what it says", "promises"],
+                METHODS.iter().map(row).collect(),
+                &[],
+            ))?;
+        }
+    }
+    output.complete()
+}
+
+fn promise(axiom: Axiom) -> &'static str {
+    match axiom {
+        Axiom::Completeness => "completeness",
+        Axiom::Sensitivity => "sensitivity",
+        Axiom::Dummy => "dummy",
+        Axiom::Symmetry => "symmetry",
+        Axiom::Linearity => "linearity",
+        Axiom::ImplementationInvariance => "implementation invariance",
+    }
+}
+
+fn write(report: &Report, format: cli::ReportFormat, path: Option<&Path>) -> Result<()> {
+    let mut output = Output::open(path)?;
+    let text = render::render(report, shape(format), &options(&output));
+    output.write_all(text.as_bytes()).context("the output cannot be written")?;
+    output.complete()
+}
+
+fn shape(format: cli::ReportFormat) -> Format {
+    match format {
+        cli::ReportFormat::Text => Format::Text,
+        cli::ReportFormat::Json => Format::Json,
+        cli::ReportFormat::Jsonl => Format::Jsonl,
+        cli::ReportFormat::Html => Format::Html,
+        cli::ReportFormat::Csv => Format::Csv,
+        cli::ReportFormat::Svg => Format::Svg,
+    }
+}
+
+fn options(output: &Output) -> Options {
+    let colour = output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let width = width.or_else(|| std::io::stdout().is_terminal().then(terminal_width).flatten());
+    Options { colour, width: width.unwrap_or(80).clamp(20, 200) }
+}
+
+fn terminal_width() -> Option<usize> {
+    comfy_table::Table::new().width().map(usize::from)
+}
+
+/// A bar over the bytes of a file; indicatif shows it only where stderr is a terminal.
+fn progress(source: &Source) -> ProgressBar {
+    let Some(bytes) = source.total_bytes else { return ProgressBar::hidden() };
+    let style = ProgressStyle::with_template("{bar:40} {percent:>3} %  {bytes} of {total_bytes}, {eta} left");
+    ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

@@ -1,0 +1,127 @@
+//! Published closed forms: toys whose answers are known to the last digit.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use exegete_core::{Array, Driver, Model, Row, Site, Target};
+use exegete_methods::{Baseline, Chosen, Explained, Job, Scores, Settings};
+use exegete_testkit::Net;
+
+fn job<'a>(net: &'a Net, driver: &'a Driver, row: Row, site: &str, target: &str) -> Job<'a> {
+    let target: Target = target.parse().unwrap();
+    let open = net.open().unwrap();
+    let logits = driver.logits(open, std::slice::from_ref(&row)).unwrap();
+    let target = target.resolve(net.card(), &row.encoded, &logits[0], None, &|_| None).unwrap();
+    let site: Site = site.parse().unwrap();
+    Job { model: net, driver, row, target, site, baselines: vec![Baseline::Zero], seed: 0 }
+}
+
+fn explained(method: &str, set: &[&str], job: &Job<'_>) -> Explained {
+    let chosen = Chosen::new(method, Settings::parse(set).unwrap()).unwrap();
+    chosen.method.explain(job).unwrap()
+}
+
+/// The scores of one method for numbers, at a site, for a target.
+fn scores(net: &Net, method: &str, set: &[&str], x: &[f32], site: &str, target: &str) -> Vec<f32> {
+    let driver = Driver::default();
+    match explained(method, set, &job(net, &driver, Net::row(x), site, target)).scores {
+        Scores::Elements(Array { data, .. }, _) => data,
+        Scores::Tokens(tokens) => tokens.iter().map(|&v| v as f32).collect(),
+    }
+}
+
+#[track_caller]
+fn close(found: &[f32], expected: &[f32], within: f32) {
+    let near =
+        found.len() == expected.len() && found.iter().zip(expected).all(|(f, e)| (f - e).abs() <= within);
+    assert!(near, "found {found:?}, expected {expected:?}");
+}
+
+const INPUT: &str = "embed.word";
+const FIRST: &str = "class:out0";
+
+#[test]
+fn gradients_of_captums_model() {
+    let net = Net::captum();
+    let x = [0.0, 100.0, 0.0];
+    close(&scores(&net, "saliency", &[], &x, INPUT, "unit:layer.2.out[0]"), &[4.0; 3], 1e-5);
+    close(&scores(&net, "gradient_x_input", &[], &x, "layer.0.out", FIRST), &[0.0, 400.0, 0.0], 1e-4);
+    let pre = scores(&net, "gradient_x_input", &[], &x, "layer.1.attn.out", FIRST);
+    close(&pre, &[90.0, 101.0, 101.0, 101.0], 1e-4);
+    let post = scores(&net, "gradient_x_input", &[], &[3.0, 4.0, 0.0], "layer.1.out", FIRST);
+    close(&post, &[0.0, 8.0, 8.0, 8.0], 1e-4);
+}
+
+#[test]
+fn conductance_of_captums_model() {
+    let (net, x) = (Net::captum(), [0.0, 100.0, 0.0]);
+    for (derivative, within) in [("derivative=exact", 0.1), ("derivative=difference", 0.41)] {
+        let flow = |site: &str| scores(&net, "conductance", &["steps=500", derivative], &x, site, FIRST);
+        close(&flow("layer.0.out"), &[0.0, 390.0, 0.0], within);
+        close(&flow("layer.1.attn.out"), &[90.0, 100.0, 100.0, 100.0], within);
+        close(&flow("layer.1.out"), &[90.0, 100.0, 100.0, 100.0], within);
+        close(&flow("layer.2.out"), &[390.0, 0.0], within);
+    }
+    let through = |neuron: &str| scores(&net, "conductance", &["steps=500", neuron], &x, INPUT, FIRST);
+    close(&through("through=layer.2.out[0]"), &[0.0, 390.0, 0.0], 0.1);
+    close(&through("through=layer.1.attn.out[0]"), &[0.0, 90.0, 0.0], 0.1);
+    // The integrated gradients *of* a neuron are another thing.
+    let of = scores(&net, "integrated_gradients", &[], &x, INPUT, "unit:layer.1.attn.out[0]");
+    close(&of, &[0.0, 100.0, 0.0], 1e-3);
+}
+
+#[test]
+fn integrated_gradients_see_the_function_and_not_the_network() {
+    for net in Net::invariance() {
+        let found = scores(&net, "integrated_gradients", &[], &[3.0, 1.0], INPUT, "predicted");
+        close(&found, &[1.5, -0.5], 0.015);
+        let influence = scores(&net, "internal_influence", &["steps=2000"], &[3.0, 1.0], INPUT, "predicted");
+        close(&influence, &[0.5, -0.5], 1e-3);
+    }
+    // Rules that go by the network's parts see its parts.
+    for method in ["deep_lift", "lrp"] {
+        let [first, second] =
+            Net::invariance().map(|net| scores(&net, method, &[], &[3.0, 1.0], INPUT, "predicted"));
+        close(&first, &[1.5, -0.5], 1e-4);
+        close(&second, &[2.0, -1.0], 1e-4);
+    }
+}
+
+#[test]
+fn saturation_hides_from_the_gradient_only() {
+    let net = Net::saturating::<1>();
+    for (x, slope) in [(1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (0.0, 1.0), (-1.0, 1.0), (7.0, 0.0)] {
+        close(&scores(&net, "saliency", &[], &[x], INPUT, "predicted"), &[slope], 1e-6);
+    }
+    close(&scores(&net, "integrated_gradients", &[], &[2.0], INPUT, "predicted"), &[1.0], 0.02);
+    let both = Net::saturating::<2>();
+    close(&scores(&both, "saliency", &[], &[1.0, 1.0], INPUT, "predicted"), &[0.0, 0.0], 1e-6);
+    close(&scores(&both, "integrated_gradients", &[], &[1.0, 1.0], INPUT, "predicted"), &[0.5, 0.5], 0.01);
+}
+
+#[test]
+fn small_closed_forms() {
+    close(
+        &scores(&Net::sigmoid(), "integrated_gradients", &[], &[1.0, 1.0], INPUT, "predicted"),
+        &[0.190_398_5; 2],
+        1e-5,
+    );
+    close(&scores(&Net::rescale(), "deep_lift", &[], &[1.0, 2.0], INPUT, "predicted"), &[2.0, 1.0], 1e-6);
+    close(
+        &scores(&Net::relevance(), "lrp", &["epsilon=1e-9"], &[1.0, 2.0, 3.0], INPUT, "predicted"),
+        &[18.0, 36.0, 54.0],
+        1e-3,
+    );
+}
+
+/// Left, right and middle sums of a function whose slope is known: α over 0..1 of 2α is 1.
+#[test]
+fn fixed_rules_are_what_they_are_called() {
+    let net = Net::saturating::<1>();
+    // F′ is 1 below x = 1 and 0 above: on the way to 2 the left sum with two points sees 1 and 1 (α = 0, ½).
+    for (rule, expected) in [("left", 1.0), ("right", 0.0), ("middle", 1.0), ("trapezoid", 1.0)] {
+        let set = [format!("rule={rule}"), "steps=2".into()];
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        let found = scores(&net, "integrated_gradients", &set, &[2.0], INPUT, "predicted");
+        println!("{rule}: {found:?}");
+        close(&found, &[expected], 1e-6);
+    }
+}
