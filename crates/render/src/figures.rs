@@ -1,0 +1,96 @@
+//! How numbers are written for reading.
+
+/// Three significant digits, more only where the number is large.
+pub(crate) fn figure(value: f64) -> String {
+    if !value.is_finite() {
+        return odd(value);
+    }
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size > 0.0 && !(1e-4..1e7).contains(&size) => format!("{value:.1e}"),
+        size => unsigned_zero(format!("{value:.*}", decimals(size, 3))),
+    }
+}
+
+/// As many decimals as give the largest of a column four significant digits, so that its numbers line up.
+pub(crate) fn column_decimals(largest: f64) -> usize {
+    decimals(largest, 4)
+}
+
+/// A number of a column, with its sign.
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
+    if value.is_finite() { unsigned_zero(format!("{value:+.decimals$}")) } else { odd(value) }
+}
+
+/// A share as a percentage.
+pub(crate) fn percent(share: f64) -> String {
+    if share.is_finite() { format!("{:.1} %", 100.0 * share) } else { odd(share) }
+}
+
+/// A share of a column, without decimals.
+pub(crate) fn share(share: f64) -> String {
+    if share.is_finite() { format!("{:.0} %", 100.0 * share) } else { odd(share) }
+}
+
+/// A probability value: one that rounds to nothing is said to be below what is shown.
+pub(crate) fn p_value(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {}", figure(p)) }
+}
+
+/// A count with its noun.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+fn decimals(largest: f64, digits: i32) -> usize {
+    if !largest.is_finite() || largest <= 0.0 {
+        return 3;
+    }
+    let before = largest.log10().floor() as i32 + 1;
+    (digits - before).clamp(0, 8) as usize
+}
+
+fn odd(value: f64) -> String {
+    if value.is_nan() { "NaN".to_owned() } else { format!("{value}") }
+}
+
+/// A value that rounds to zero has no sign.
+fn unsigned_zero(number: String) -> String {
+    let zero = number.chars().all(|c| matches!(c, '+' | '-' | '0' | '.'));
+    if zero { number.replace(['+', '-'], "") } else { number }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (1.234_56, "1.23"),
+            (-0.123_456, "-0.123"),
+            (0.001_234, "0.00123"),
+            (12.345, "12.3"),
+            (12_345.6, "12346"),
+            (0.000_001, "1.0e-6"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-inf"),
+        ] {
+            assert_eq!(figure(value), expected);
+        }
+    }
+
+    #[test]
+    fn columns_line_up() {
+        for (largest, value, expected) in [
+            (2.5, -2.5, "-2.500"),
+            (2.5, 0.000_01, "0.000"),
+            (250.0, 250.0, "+250.0"),
+            (0.025, 0.025, "+0.02500"),
+            (f64::NAN, 1.0, "+1.000"),
+        ] {
+            assert_eq!(signed(value, column_decimals(largest)), expected);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Which items of a report are shown together.
+
+use exegete_core::report::{Attribution, Item, Map, Report, Table};
+
+/// What is shown as one thing.
+pub(crate) enum Group<'a> {
+    /// Scores of one text by one method, or by several side by side.
+    Attributions(Vec<&'a Attribution>),
+    /// Scores of one text at several sites.
+    Map(&'a Map),
+    /// Columns.
+    Table(&'a Table),
+}
+
+/// The items in order; scores over the same units of the same text stand where the first of them does.
+pub(crate) fn groups(report: &Report) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for item in &report.items {
+        match item {
+            Item::Map(map) => groups.push(Group::Map(map)),
+            Item::Table(table) => groups.push(Group::Table(table)),
+            Item::Attribution(attribution) => {
+                match groups.iter_mut().find_map(|g| companions(g, attribution)) {
+                    Some(members) => members.push(attribution),
+                    None => groups.push(Group::Attributions(vec![attribution])),
+                }
+            }
+        }
+    }
+    groups
+}
+
+fn companions<'a, 'b>(group: &'b mut Group<'a>, new: &Attribution) -> Option<&'b mut Vec<&'a Attribution>> {
+    let Group::Attributions(members) = group else { return None };
+    let same = members.first().is_some_and(|first| {
+        first.subject.input == new.subject.input
+            && first.units == new.units
+            && first.subject.prediction == new.subject.prediction
+    });
+    same.then_some(members)
+}
+
+/// What tells attributions of one text apart: the method, and the target or the site where those differ.
+pub(crate) fn names(members: &[&Attribution]) -> Vec<String> {
+    let differ = |key: &dyn Fn(&Attribution) -> &str| members.iter().any(|m| key(m) != key(members[0]));
+    let method = differ(&|m| &m.subject.method);
+    let target = differ(&|m| &m.subject.target);
+    let site = differ(&|m| &m.site);
+    let name = |member: &&Attribution| {
+        let mut parts = Vec::new();
+        if method || !(target || site) {
+            parts.push(member.subject.method.as_str());
+        }
+        parts.extend(target.then_some(member.subject.target.as_str()));
+        parts.extend(site.then_some(member.site.as_str()));
+        parts.join(" ")
+    };
+    let names: Vec<String> = members.iter().map(name).collect();
+    let numbered = |(index, name): (usize, &String)| {
+        let twins = names.iter().filter(|other| *other == name).count();
+        if twins > 1 { format!("{name} {}", index + 1) } else { name.clone() }
+    };
+    names.iter().enumerate().map(numbered).collect()
+}

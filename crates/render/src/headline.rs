@@ -1,0 +1,78 @@
+//! What the model says, in a few words.
+
+use crate::figures::{figure, percent};
+use exegete_core::ClassScore;
+use exegete_core::report::{Answered, Provenance};
+
+/// How many classes, words or candidates are told before the rest is only counted.
+const TOLD: usize = 4;
+
+/// A prediction in words.
+pub(crate) struct Said {
+    /// What it decides.
+    pub(crate) decision: String,
+    /// With which probability.
+    pub(crate) probability: Option<f64>,
+    /// What else it considered.
+    pub(crate) others: String,
+}
+
+/// A prediction in words.
+pub(crate) fn said(answered: &Answered) -> Said {
+    let (decision, others) = match answered {
+        Answered::Labels { labels, scores, .. } if labels.len() > 1 => {
+            (labels.join(", "), other(scores, labels))
+        }
+        Answered::Labels { label, scores, .. } | Answered::Classes { label, scores } => {
+            (label.clone(), other(scores, std::slice::from_ref(label)))
+        }
+        Answered::Value { value } => (figure(*value), String::new()),
+        Answered::Answer(answer) if answer.answer.is_empty() => ("no answer".to_owned(), String::new()),
+        Answered::Answer(answer) => (format!("“{}”", answer.answer), String::new()),
+        Answered::Tags { tags } => (
+            list(tags.iter().filter(|t| t.label != "O").map(|t| format!("{} {}", t.text, t.label))),
+            String::new(),
+        ),
+        Answered::Fills { masks } => (list(masks.iter().map(fill)), String::new()),
+        Answered::Vector { vector } => (format!("a vector of {}", vector.len()), String::new()),
+    };
+    let several = matches!(answered, Answered::Labels { labels, .. } if labels.len() > 1);
+    let probability = answered.decision().filter(|_| !several).map(|(_, prob)| prob);
+    Said { decision, probability, others }
+}
+
+/// The classes that were not chosen, most probable first.
+fn other(scores: &[ClassScore], chosen: &[String]) -> String {
+    let mut rest: Vec<_> = scores.iter().filter(|score| !chosen.contains(&score.label)).collect();
+    rest.sort_by(|a, b| b.prob.total_cmp(&a.prob));
+    list(rest.iter().map(|score| format!("{} {}", score.label, percent(score.prob))))
+}
+
+fn fill(fill: &exegete_core::Fill) -> String {
+    let best =
+        fill.top.first().map_or_else(String::new, |top| format!("{} {}", top.piece, percent(top.prob)));
+    format!("token {}: {best}", fill.position)
+}
+
+/// The first few, and how many more there are.
+fn list(all: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = all.collect();
+    let told = all[..all.len().min(TOLD)].join(", ");
+    match all.len().saturating_sub(TOLD) {
+        0 => told,
+        more => format!("{told} and {more} more"),
+    }
+}
+
+/// What a report cost.
+pub(crate) fn cost(provenance: &Provenance) -> String {
+    let Provenance { forward_rows, backward_rows, seconds, threads, .. } = provenance;
+    let rows = |number: usize, way: &str| crate::figures::count(number, &format!("{way} row"));
+    format!(
+        "{}, {}, {} s on {}",
+        rows(*forward_rows, "forward"),
+        rows(*backward_rows, "backward"),
+        figure(*seconds),
+        crate::figures::count(*threads, "thread")
+    )
+}

@@ -1,0 +1,123 @@
+//! One self-contained page: no script, nothing fetched, readable in light, dark and print.
+
+mod bars;
+mod card;
+mod chart;
+mod compare;
+mod heat;
+mod map;
+mod table;
+
+use crate::figures::{figure, percent};
+use crate::groups::{Group, groups};
+use crate::headline::{Said, cost, said};
+use crate::markup::{Escaped, minus};
+use exegete_core::report::{Attribution, Provenance, Report, Subject, Verdict};
+
+const STYLE: &str = include_str!("html/style.css");
+
+/// A report as a page. The policy in its head forbids scripts and resources, whatever a text may hold.
+pub(crate) fn render(report: &Report) -> String {
+    let sections: String = groups(report).iter().map(|group| section(group, report)).collect();
+    let (title, footer) = (title(report), footer(&report.provenance));
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <body>\n<main>\n{sections}</main>\n{footer}</body>\n</html>\n"
+    )
+}
+
+fn title(report: &Report) -> String {
+    let method = report.items.iter().find_map(|item| item.subject()).map(|subject| &subject.method);
+    let method = method.map_or_else(String::new, |method| format!("{method}: "));
+    Escaped(&format!("{method}{}", report.provenance.model.name)).to_string().replace('\n', " ")
+}
+
+fn section(group: &Group<'_>, report: &Report) -> String {
+    let body = match group {
+        Group::Attributions(members) => match members.as_slice() {
+            [only] => attribution(only, &report.provenance),
+            several => compare::compare(several, &report.provenance),
+        },
+        Group::Map(map) => map::map(map, &report.provenance),
+        Group::Table(table) => table::table(table),
+    };
+    format!("<section>\n{body}</section>\n")
+}
+
+fn attribution(attribution: &Attribution, provenance: &Provenance) -> String {
+    let Attribution { subject, site, checks, .. } = attribution;
+    let how = format!("by <b>{}</b> at <b>{}</b>", Escaped(&subject.method), Escaped(site));
+    [
+        header(subject, &how, provenance),
+        verdict(checks.verdict.as_ref()),
+        heat::passages(attribution),
+        heat::legend(&subject.target),
+        bars::bars(attribution),
+        card::card(attribution),
+        params(subject),
+    ]
+    .concat()
+}
+
+/// What the model says, what is explained, and what the reader must know of it.
+fn header(subject: &Subject, how: &str, provenance: &Provenance) -> String {
+    let Said { decision, probability, others } = said(&subject.prediction);
+    let probability =
+        probability.map_or_else(String::new, |p| format!(" <span class=\"prob\">{}</span>", percent(p)));
+    let others = if others.is_empty() { others } else { format!(" <small>{}</small>", Escaped(&others)) };
+    let (target, model) = (Escaped(&subject.target), Escaped(&provenance.model.name));
+    format!(
+        "<header>\n<h1><bdi>{}</bdi>{probability}{others}</h1>\n\
+         <p class=\"asked\"><code>{target}</code> = {} {how}, model <b>{model}</b></p>\n{}</header>\n",
+        Escaped(&decision),
+        minus(&figure(subject.value)),
+        notes(&subject.notes)
+    )
+}
+
+fn notes(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("<p class=\"note\">{}</p>\n", Escaped(note))).collect()
+}
+
+/// Failures come before everything that they put in doubt.
+fn verdict(verdict: Option<&Verdict>) -> String {
+    let Some(Verdict { sentence, failures }) = verdict else { return String::new() };
+    let failed: String = failures.iter().map(|failure| format!("<li>{}</li>\n", Escaped(failure))).collect();
+    let failed = if failed.is_empty() { failed } else { format!("<ul class=\"failures\">\n{failed}</ul>\n") };
+    let sentence = if sentence.is_empty() {
+        String::new()
+    } else {
+        format!("<p class=\"verdict\">{}</p>\n", Escaped(sentence))
+    };
+    failed + &sentence
+}
+
+fn params(subject: &Subject) -> String {
+    let row = |(key, value): (&String, &serde_json::Value)| {
+        format!("<dt>{}</dt><dd>{}</dd>\n", Escaped(key), Escaped(&value.to_string()))
+    };
+    let rows: String = subject.params.iter().map(row).collect();
+    if rows.is_empty() {
+        return rows;
+    }
+    format!(
+        "<details>\n<summary>parameters of {}</summary>\n<dl>\n{rows}</dl>\n</details>\n",
+        Escaped(&subject.method)
+    )
+}
+
+fn footer(provenance: &Provenance) -> String {
+    let Provenance { version, model, seed, .. } = provenance;
+    let rows = [
+        ("model", format!("{} ({})", model.name, model.family)),
+        ("fingerprint", model.fingerprint.clone()),
+        ("cost", cost(provenance)),
+        ("made by", format!("exegete {version}, seed {seed}")),
+    ];
+    let rows: String =
+        rows.iter().map(|(key, value)| format!("<dt>{key}</dt><dd>{}</dd>\n", Escaped(value))).collect();
+    format!("<footer>\n<dl>\n{rows}</dl>\n</footer>\n")
+}

@@ -1,0 +1,66 @@
+//! The evidence card.
+
+use super::chart::chart;
+use crate::evidence::{Chart, Line, lines};
+use crate::figures::{figure, percent};
+use crate::markup::{Escaped, minus};
+use exegete_core::report::{Attribution, Completeness};
+
+/// Every check that was made, with its picture.
+pub(super) fn card(attribution: &Attribution) -> String {
+    let lines = lines(attribution);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let checks: String = lines.iter().map(check).collect();
+    let layers = attribution.checks.completeness.as_ref().map_or_else(String::new, layers);
+    let ranked = lines.iter().any(|line| matches!(line.chart, Some(Chart::Erasure(_) | Chart::Curve(_))));
+    let key = if ranked { KEY } else { "" };
+    format!("<div class=\"card\">\n<h2>Evidence</h2>\n{checks}{layers}{key}</div>\n")
+}
+
+const KEY: &str = "<p class=\"legend\"><span class=\"key own\"></span>own ranking \
+    <span class=\"key random\"></span>random rankings, mean and range \
+    <span class=\"key reversed\"></span>reversed</p>\n";
+
+fn check(line: &Line<'_>) -> String {
+    let chart = line.chart.as_ref().map_or_else(String::new, chart);
+    format!(
+        "<div class=\"check\">\n<h3>{}</h3>\n<p>{} <small>{}</small></p>\n{chart}</div>\n",
+        line.name,
+        Escaped(&minus_numbers(&line.figures)),
+        line.meaning
+    )
+}
+
+/// A true minus sign where a hyphen begins a number; the hyphens of words stay.
+fn minus_numbers(text: &str) -> String {
+    let mut out = String::new();
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        let number =
+            c == '-' && !before.is_alphanumeric() && text[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+        out.push(if number { '−' } else { c });
+        before = c;
+    }
+    out
+}
+
+/// What the scores sum to at each layer.
+fn layers(completeness: &Completeness) -> String {
+    if completeness.layers.is_empty() {
+        return String::new();
+    }
+    let row = |layer: &exegete_core::report::LayerSum| {
+        let (sum, gap) = (minus(&figure(layer.sum)), percent(layer.gap));
+        format!(
+            "<tr><td>{}</td><td class=\"number\">{sum}</td><td class=\"number\">{gap}</td></tr>\n",
+            Escaped(&layer.site)
+        )
+    };
+    let rows: String = completeness.layers.iter().map(row).collect();
+    format!(
+        "<details>\n<summary>sums by layer</summary>\n<table>\n<thead><tr><th>site</th><th class=\"number\">sum</th>\
+         <th class=\"number\">gap</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</details>\n"
+    )
+}

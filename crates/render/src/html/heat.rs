@@ -1,0 +1,59 @@
+//! The text itself, each unit on a ground by its score.
+
+use crate::figures::{column_decimals, share, signed};
+use crate::markup::{Escaped, minus};
+use crate::passage::{Piece, passages as of};
+use crate::scale::Scale;
+use exegete_core::report::Attribution;
+
+/// The fields of a text, apart and with their names where there are several.
+pub(super) fn passages(attribution: &Attribution) -> String {
+    let scale = Scale::new(&attribution.values);
+    let passages = of(attribution);
+    let named = passages.len() > 1;
+    let mut out = String::new();
+    for passage in &passages {
+        let name = if named {
+            format!("<figcaption>{}</figcaption>\n", Escaped(passage.name))
+        } else {
+            String::new()
+        };
+        let pieces: String =
+            passage.pieces.iter().map(|piece| self::piece(piece, attribution, scale)).collect();
+        out += &format!("<figure class=\"text\">\n{name}<p dir=\"auto\">{pieces}</p>\n</figure>\n");
+    }
+    out
+}
+
+/// Weak units have a number but no ground.
+fn piece(piece: &Piece<'_>, attribution: &Attribution, scale: Scale) -> String {
+    let text = Escaped(piece.text);
+    let Some(value) = piece.unit.map(|unit| attribution.values.get(unit).copied().unwrap_or(f64::NAN)) else {
+        return text.to_string();
+    };
+    let number = minus(&signed(value, column_decimals(scale.largest())));
+    let title = format!("{number}, {}", share(scale.share(value)));
+    match ground(scale.strength(value)) {
+        Some(ground) => format!("<span {ground} title=\"{title}\">{text}</span>"),
+        None => format!("<span title=\"{title}\">{text}</span>"),
+    }
+}
+
+/// Attributes that colour something by a strength; none where it is too weak to see.
+pub(super) fn ground(strength: f64) -> Option<String> {
+    let class = if strength < 0.0 { "against" } else { "for" };
+    (strength.abs() >= 0.02).then(|| format!("class=\"{class}\" style=\"--s:{:.2}\"", strength.abs()))
+}
+
+/// How to read the colours.
+pub(super) fn legend(target: &str) -> String {
+    let step = |strength: &f64| {
+        ground(*strength)
+            .map_or_else(String::new, |ground| format!("<span {ground}>&nbsp;&nbsp;&nbsp;</span>"))
+    };
+    let steps: String = [-1.0, -0.6, -0.3, -0.1, 0.1, 0.3, 0.6, 1.0].iter().map(step).collect();
+    format!(
+        "<p class=\"legend\">against (dashed line) {steps} for (solid line) <code>{}</code></p>\n",
+        Escaped(target)
+    )
+}

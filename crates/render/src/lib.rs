@@ -1,0 +1,96 @@
+//! Reports for people and for other programs: one value in, one of six formats out.
+//!
+//! 1. [`read`] takes a saved report back in and says what is wrong with one that cannot be shown.
+//! 2. [`render`] writes a [`Report`] as terminal text, JSON, HTML, CSV or SVG.
+//!
+//! Each format is one file (`text`, `json`, `html`, `csv`, `svg`) over the same few views of a report: which items
+//! belong together (`groups`), the text cut at its units (`passage`), how strong a score is (`scale`), what the
+//! evidence says (`evidence`), how a number is written (`figures`) and what of a user's text may be shown as it is
+//! (`visible`). Renderers know no model and no method; whatever a report holds, they do not panic.
+
+mod csv;
+mod evidence;
+mod figures;
+mod groups;
+mod headline;
+mod html;
+mod json;
+mod markup;
+mod passage;
+mod read;
+mod scale;
+mod sites;
+mod svg;
+mod text;
+mod visible;
+
+use exegete_core::report::Report;
+pub use read::read;
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// For a terminal.
+    Text,
+    /// A document with indentation; [`read`] takes it back.
+    Json,
+    /// The same on one line.
+    Jsonl,
+    /// One self-contained page.
+    Html,
+    /// One row a unit, or a token and site.
+    Csv,
+    /// The heat map as a picture.
+    Svg,
+}
+
+impl Format {
+    /// Every format, for lists of choices.
+    pub const ALL: [Self; 6] = [Self::Text, Self::Json, Self::Jsonl, Self::Html, Self::Csv, Self::Svg];
+
+    /// What users call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Jsonl => "jsonl",
+            Self::Html => "html",
+            Self::Csv => "csv",
+            Self::Svg => "svg",
+        }
+    }
+}
+
+/// What a report is written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Whether escape sequences will be shown as colour; without them, scores are marked with signs.
+    pub colour: bool,
+    /// Columns of the terminal, at least 40. Pictures take eight pixels a column.
+    pub width: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { colour: false, width: 100 }
+    }
+}
+
+impl Options {
+    /// Below this nothing can be laid out; above it lines are too long to read.
+    fn columns(&self) -> usize {
+        self.width.clamp(40, 400)
+    }
+}
+
+/// A report in one format, with a newline at its end.
+pub fn render(report: &Report, format: Format, options: &Options) -> String {
+    match format {
+        Format::Text => text::render(report, options),
+        Format::Json => json::pretty(report),
+        Format::Jsonl => json::line(report),
+        Format::Html => html::render(report),
+        Format::Csv => csv::render(report),
+        Format::Svg => svg::render(report, options),
+    }
+}

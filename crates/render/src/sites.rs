@@ -1,0 +1,56 @@
+//! Short heads for the columns of a map.
+
+/// The sites' varying part where they are alike but for one (`layer.3.out` → `3`), else numbers from 1 with a key.
+pub(crate) struct Heads {
+    /// One a site.
+    pub(crate) heads: Vec<String>,
+    /// What the heads stand for.
+    pub(crate) key: String,
+}
+
+/// Heads for the columns of these sites.
+pub(crate) fn heads(sites: &[&str]) -> Heads {
+    one_varies(sites).unwrap_or_else(|| {
+        let numbered = |(index, site): (usize, &&str)| format!("{} {site}", index + 1);
+        let key: Vec<_> = sites.iter().enumerate().map(numbered).collect();
+        Heads { heads: (1..=sites.len()).map(|n| n.to_string()).collect(), key: key.join(", ") }
+    })
+}
+
+fn one_varies(sites: &[&str]) -> Option<Heads> {
+    let split: Vec<Vec<&str>> = sites.iter().map(|site| site.split('.').collect()).collect();
+    let first = split.first()?;
+    if split.len() < 2 || split.iter().any(|parts| parts.len() != first.len()) {
+        return None;
+    }
+    let varies = |at: &usize| split.iter().any(|parts| parts[*at] != first[*at]);
+    let varying: Vec<usize> = (0..first.len()).filter(varies).collect();
+    let &[at] = varying.as_slice() else { return None };
+    let heads: Vec<String> = split.iter().map(|parts| parts[at].to_owned()).collect();
+    if heads.iter().any(|head| head.chars().count() > 4) {
+        return None;
+    }
+    let mut pattern = first.clone();
+    pattern[at] = "N";
+    Some(Heads { heads, key: pattern.join(".") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_what_varies() {
+        for (sites, expected, key) in [
+            (&["layer.0.out", "layer.11.out"][..], &["0", "11"][..], "layer.N.out"),
+            (&["embed", "layer.0.out"], &["1", "2"], "1 embed, 2 layer.0.out"),
+            (&["embed"], &["1"], "1 embed"),
+            (&["layer.0.out", "layer.1.attn.out"], &["1", "2"], "1 layer.0.out, 2 layer.1.attn.out"),
+            (&["a.very", "a.longest"], &["1", "2"], "1 a.very, 2 a.longest"),
+            (&[], &[], ""),
+        ] {
+            let Heads { heads, key: found } = heads(sites);
+            assert_eq!((heads, found.as_str()), (expected.iter().map(|s| (*s).to_owned()).collect(), key));
+        }
+    }
+}

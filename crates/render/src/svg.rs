@@ -1,0 +1,90 @@
+//! The heat map as a picture on white paper, for slides and articles.
+
+mod map;
+mod measure;
+mod passage;
+
+use crate::Options;
+use crate::groups::{Group, groups, names};
+use crate::markup::{Escaped, minus};
+use exegete_core::report::{Report, Subject};
+
+/// Pixels a terminal column.
+const COLUMN: f64 = 8.0;
+const MARGIN: f64 = 16.0;
+const FONT: &str = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif";
+/// Blue is for, orange against; safe for the colour-blind.
+const FOR: &str = "#0072bc";
+const AGAINST: &str = "#e27800";
+/// At full strength a ground still leaves black letters readable.
+const MOST: f64 = 0.62;
+
+/// A drawing as it grows downwards.
+struct Sheet {
+    width: f64,
+    y: f64,
+    out: String,
+}
+
+impl Sheet {
+    /// A line of small text.
+    fn caption(&mut self, text: &str, size: f64, weight: &str) {
+        self.y += size * 1.5;
+        let text = crate::visible::clipped(text, (self.width / size * 1.5) as usize);
+        self.out += &format!(
+            "<text x=\"{MARGIN}\" y=\"{:.1}\" font-size=\"{size}\" font-weight=\"{weight}\" fill=\"#333\">{}</text>\n",
+            self.y,
+            Escaped(&text)
+        );
+    }
+
+    fn skip(&mut self, pixels: f64) {
+        self.y += pixels;
+    }
+}
+
+/// A report's texts and maps as one picture; tables have none.
+pub(crate) fn render(report: &Report, options: &Options) -> String {
+    let width = options.columns() as f64 * COLUMN;
+    let mut sheet = Sheet { width, y: 0.0, out: String::new() };
+    for group in groups(report) {
+        match group {
+            Group::Attributions(members) => {
+                for (member, name) in members.iter().zip(names(&members)) {
+                    head(&mut sheet, &member.subject, &name);
+                    passage::passages(&mut sheet, member);
+                }
+            }
+            Group::Map(map) => {
+                head(&mut sheet, &map.subject, &map.subject.method);
+                map::map(&mut sheet, map);
+            }
+            Group::Table(table) => {
+                sheet.caption(&format!("{} (a table has no picture)", table.title), 12.0, "normal")
+            }
+        }
+        sheet.skip(8.0);
+    }
+    let (width, height, body) = (sheet.width, sheet.y + MARGIN, sheet.out);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"{FONT}\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{body}</svg>\n"
+    )
+}
+
+fn head(sheet: &mut Sheet, subject: &Subject, name: &str) {
+    let said = crate::headline::said(&subject.prediction);
+    let probability =
+        said.probability.map_or_else(String::new, |p| format!(" {}", crate::figures::percent(p)));
+    sheet.caption(&format!("{}{probability}", said.decision), 16.0, "bold");
+    let value = minus(&crate::figures::figure(subject.value));
+    sheet.caption(&format!("{} = {value}, {name}", subject.target), 12.0, "normal");
+    sheet.skip(8.0);
+}
+
+/// The fill of a cell by its strength.
+fn fill(strength: f64) -> String {
+    let colour = if strength < 0.0 { AGAINST } else { FOR };
+    format!("fill=\"{colour}\" fill-opacity=\"{:.2}\"", strength.abs() * MOST)
+}

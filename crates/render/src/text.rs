@@ -1,0 +1,91 @@
+//! For a terminal: what the model says, what failed, the text with its scores, and the evidence.
+
+mod card;
+mod compare;
+mod grid;
+mod heat;
+mod map;
+mod paint;
+mod screen;
+mod units;
+
+use crate::Options;
+use crate::figures::{figure, percent};
+use crate::groups::{Group, groups};
+use crate::headline::{Said, cost, said};
+use exegete_core::report::{Attribution, Provenance, Report, Subject, Verdict};
+use paint::{Span, Tone};
+use screen::Screen;
+
+/// A report for a terminal.
+pub(crate) fn render(report: &Report, options: &Options) -> String {
+    let mut screen = Screen::new(options.colour, options.columns());
+    for group in groups(report) {
+        match group {
+            Group::Attributions(members) => match members.as_slice() {
+                [only] => attribution(&mut screen, only, &report.provenance),
+                several => compare::compare(&mut screen, several, &report.provenance),
+            },
+            Group::Map(map) => map::map(&mut screen, map, &report.provenance),
+            Group::Table(table) => grid::table(&mut screen, table),
+        }
+        screen.blank();
+    }
+    provenance(&mut screen, &report.provenance);
+    screen.finish()
+}
+
+fn attribution(screen: &mut Screen, attribution: &Attribution, provenance: &Provenance) {
+    let subject = &attribution.subject;
+    header(screen, subject, &format!("by {} at {}", subject.method, attribution.site), provenance);
+    verdict(screen, attribution.checks.verdict.as_ref());
+    screen.blank();
+    heat::passages(screen, attribution);
+    screen.blank();
+    units::top(screen, attribution);
+    card::card(screen, attribution);
+}
+
+/// What the model says, what is explained, and what the reader must know of it.
+fn header(screen: &mut Screen, subject: &Subject, how: &str, provenance: &Provenance) {
+    let Said { decision, probability, others } = said(&subject.prediction);
+    let probability = probability.map_or_else(String::new, |p| format!(" {}", percent(p)));
+    let others = if others.is_empty() { others } else { format!(" ({others})") };
+    screen.line(0, 2, &[Span::strong(decision), Span::strong(probability), Span::faint(others)]);
+    let value = figure(subject.value);
+    let what = format!("{} = {value} {how}, model {}", subject.target, provenance.model.name);
+    screen.line(0, 2, &[Span::faint(what)]);
+    notes(screen, &subject.notes);
+}
+
+fn notes(screen: &mut Screen, notes: &[String]) {
+    for note in notes {
+        screen.line(0, 2, &[Span::new("note: ", Tone::Warning), Span::plain(note)]);
+    }
+}
+
+/// Failures come before everything that they put in doubt.
+fn verdict(screen: &mut Screen, verdict: Option<&Verdict>) {
+    verdict_at(screen, 0, verdict);
+}
+
+fn verdict_at(screen: &mut Screen, indent: usize, verdict: Option<&Verdict>) {
+    let Some(Verdict { sentence, failures }) = verdict else { return };
+    for failure in failures {
+        screen.line(indent, indent + 2, &[Span::new("✗ ", Tone::Failure), Span::new(failure, Tone::Failure)]);
+    }
+    if !sentence.is_empty() {
+        screen.line(indent, indent + 2, &[Span::plain(sentence)]);
+    }
+}
+
+fn provenance(screen: &mut Screen, provenance: &Provenance) {
+    let Provenance { version, model, seed, .. } = provenance;
+    let fingerprint: String = model.fingerprint.chars().take(12).collect();
+    let mut made =
+        format!("{}; exegete {version}, seed {seed}, {} {}", cost(provenance), model.family, model.name);
+    if !fingerprint.is_empty() {
+        made += &format!(" ({fingerprint})");
+    }
+    screen.line(0, 2, &[Span::faint(made)]);
+}

@@ -1,0 +1,71 @@
+//! Several methods over one text, side by side.
+
+use super::card::short;
+use super::grid::{Column, Grid};
+use super::paint::{Span, Tone};
+use super::screen::Screen;
+use crate::figures::{column_decimals, count, signed};
+use crate::groups::names;
+use crate::scale::{Scale, strongest};
+use exegete_core::report::{Attribution, Provenance};
+
+/// How many units are listed, in the order of the text.
+const LISTED: usize = 40;
+
+/// One header, a table of units and methods, and a short card for each.
+pub(super) fn compare(screen: &mut Screen, members: &[&Attribution], provenance: &Provenance) {
+    let Some(first) = members.first() else { return };
+    let names = names(members);
+    super::header(
+        screen,
+        &first.subject,
+        &format!("and {} more, side by side", members.len() - 1),
+        provenance,
+    );
+    screen.blank();
+    table(screen, members, &names);
+    screen.blank();
+    for (member, name) in members.iter().zip(&names) {
+        screen.line(0, 2, &[Span::strong(name)]);
+        super::verdict_at(screen, 2, member.checks.verdict.as_ref());
+        super::notes(screen, member.subject.notes.get(first.subject.notes.len()..).unwrap_or(&[]));
+        screen.line(2, 4, &[Span::faint(short(member))]);
+    }
+}
+
+fn table(screen: &mut Screen, members: &[&Attribution], names: &[String]) {
+    let units = &members[0].units;
+    let scales: Vec<Scale> = members.iter().map(|member| Scale::new(&member.values)).collect();
+    let listed = strongest(units.len(), LISTED, |unit| {
+        let strength = |(member, scale): (&&Attribution, &Scale)| {
+            scale.strength(member.values.get(unit).copied().unwrap_or(0.0)).abs()
+        };
+        members.iter().zip(&scales).map(strength).fold(0.0, f64::max)
+    });
+    let mut grid = Grid::new(2, 2);
+    grid.columns.push(Column::word(""));
+    grid.columns.extend(names.iter().map(|name| Column::number(name)));
+    for &unit in &listed {
+        let mut row = vec![Span::plain(&units[unit].text)];
+        row.extend(members.iter().zip(&scales).map(|(member, scale)| cell(member, *scale, unit)));
+        grid.rows.push(row);
+    }
+    grid.print(screen);
+    if units.len() > listed.len() {
+        screen.line(
+            2,
+            2,
+            &[Span::faint(format!("and {} more", count(units.len() - listed.len(), "weaker unit")))],
+        );
+    }
+}
+
+/// The colour is by the largest of each method, since their scales differ.
+fn cell(member: &Attribution, scale: Scale, unit: usize) -> Span {
+    match member.values.get(unit) {
+        Some(value) => {
+            Span::new(signed(*value, column_decimals(scale.largest())), Tone::Heat(scale.strength(*value)))
+        }
+        None => Span::plain(""),
+    }
+}

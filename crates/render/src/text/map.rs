@@ -1,0 +1,80 @@
+//! Tokens × sites as a grid of tenths of the largest score.
+
+use super::grid::{Column, Grid};
+use super::paint::{Span, Tone};
+use super::screen::Screen;
+use crate::figures::{count, figure, percent};
+use crate::scale::{Scale, strongest};
+use crate::sites::{Heads, heads};
+use exegete_core::report::{Map, MapLayer, Provenance};
+
+/// How many tokens are listed, in the order of the text.
+const LISTED: usize = 128;
+
+/// The grid, and what each layer's scores come to.
+pub(super) fn map(screen: &mut Screen, map: &Map, provenance: &Provenance) {
+    let how = format!("by {} at {}", map.subject.method, count(map.layers.len(), "site"));
+    super::header(screen, &map.subject, &how, provenance);
+    screen.blank();
+    let sites: Vec<&str> = map.layers.iter().map(|layer| layer.site.as_str()).collect();
+    let Heads { heads, key } = heads(&sites);
+    let scale = Scale::new(map.layers.iter().flat_map(|layer| &layer.token_values));
+    let listed = strongest(map.tokens.len(), LISTED, |token| strength(map, scale, token));
+    let mut grid = Grid::new(2, 1);
+    grid.columns.push(Column::word(""));
+    grid.columns.extend(heads.iter().map(|head| Column::number(head)));
+    for &token in &listed {
+        let mut row = vec![Span::plain(&map.tokens[token].piece)];
+        row.extend(map.layers.iter().map(|layer| cell(layer, scale, token)));
+        grid.rows.push(row);
+    }
+    grid.rows.extend(feet(map));
+    grid.print(screen);
+    if map.tokens.len() > listed.len() {
+        let more = count(map.tokens.len() - listed.len(), "weaker token");
+        screen.line(2, 2, &[Span::faint(format!("and {more}"))]);
+    }
+    screen.blank();
+    legend(screen, scale, &key);
+}
+
+fn strength(map: &Map, scale: Scale, token: usize) -> f64 {
+    let value = |layer: &MapLayer| layer.token_values.get(token).map_or(0.0, |v| scale.strength(*v).abs());
+    map.layers.iter().map(value).fold(0.0, f64::max)
+}
+
+/// Tenths with a sign; a dot where there is less than half of one.
+fn cell(layer: &MapLayer, scale: Scale, token: usize) -> Span {
+    let Some(value) = layer.token_values.get(token) else { return Span::plain("") };
+    let strength = scale.strength(*value);
+    let text = match (strength * 10.0).round() as i32 {
+        _ if value.is_nan() => "?".to_owned(),
+        0 => "·".to_owned(),
+        tenths => format!("{tenths:+}"),
+    };
+    Span::new(format!("{text:>3}"), Tone::Heat(strength))
+}
+
+/// Entropy and gap of each layer, where known.
+fn feet(map: &Map) -> Vec<Vec<Span>> {
+    let row = |name: &str, cell: &dyn Fn(&MapLayer) -> String| {
+        let cells = map.layers.iter().map(|layer| Span::faint(cell(layer)));
+        std::iter::once(Span::faint(name)).chain(cells).collect::<Vec<_>>()
+    };
+    let mut feet = vec![row("entropy", &|layer| format!("{:.1}", layer.entropy))];
+    if map.layers.iter().any(|layer| layer.completeness.is_some()) {
+        let gap = |layer: &MapLayer| {
+            layer.completeness.as_ref().map_or_else(String::new, |c| percent(c.gap).replace(' ', ""))
+        };
+        feet.push(row("gap", &gap));
+    }
+    feet
+}
+
+fn legend(screen: &mut Screen, scale: Scale, key: &str) {
+    let largest = figure(scale.largest());
+    let text = format!(
+        "columns: {key}; cells: tenths of the largest score {largest}, + for, - against; entropy in bits"
+    );
+    screen.line(2, 2, &[Span::faint(text)]);
+}

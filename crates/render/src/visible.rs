@@ -1,0 +1,95 @@
+//! What of a user's text may be shown as it is, and how wide it is.
+
+use unicode_width::UnicodeWidthStr;
+
+/// The text with characters that steer terminals or reorder lines replaced by visible ones; spaces of all kinds
+/// become plain ones.
+pub(crate) fn visible(text: &str) -> String {
+    text.chars().map(shown).collect()
+}
+
+fn shown(c: char) -> char {
+    match c {
+        '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => ' ',
+        '\u{7f}' => '␡',
+        // The control pictures stand in the order of the controls.
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+        '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        // Noncharacters are not allowed in XML.
+        '\u{fdd0}'..='\u{fdef}' | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        c => c,
+    }
+}
+
+/// Columns that a terminal needs for the text.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text cut to some columns, with an ellipsis where something is missing.
+pub(crate) fn clipped(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for grapheme in unicode_segmentation::UnicodeSegmentation::graphemes(text, true) {
+        if width(&out) + width(grapheme) + 1 > columns {
+            break;
+        }
+        out.push_str(grapheme);
+    }
+    out.push('…');
+    out
+}
+
+/// Whether some of the text runs from right to left.
+pub(crate) fn runs_left(text: &str) -> bool {
+    text.chars().any(right_to_left)
+}
+
+/// Whether the text begins from the right: its first letter decides.
+pub(crate) fn begins_right(text: &str) -> bool {
+    text.chars().find(|c| c.is_alphabetic()).is_some_and(right_to_left)
+}
+
+fn right_to_left(c: char) -> bool {
+    matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}'
+        | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+}
+
+/// Right-to-left text fenced off, so that it does not reorder what stands beside it.
+pub(crate) fn isolated(text: String) -> String {
+    if runs_left(&text) { format!("\u{2068}{text}\u{2069}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_steers_a_terminal_is_left() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("\u{1b}[31mred\u{7}", "␛[31mred␇"),
+            ("a\0b\u{7f}", "a␀b␡"),
+            ("\u{9b}31m", "\u{fffd}31m"),
+            ("a\u{202e}b", "a\u{fffd}b"),
+            ("a\tb\nc", "a b c"),
+        ] {
+            assert_eq!(visible(text), expected);
+        }
+    }
+
+    #[test]
+    fn text_is_cut_by_columns() {
+        for (text, columns, expected) in [
+            ("short", 5, "short"),
+            ("longer", 5, "long…"),
+            ("电影很好", 5, "电影…"),
+            ("👩‍👩‍👧 x", 2, "…"),
+            ("ab", 0, "…"),
+        ] {
+            assert_eq!(clipped(text, columns), expected);
+        }
+    }
+}

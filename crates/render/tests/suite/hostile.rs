@@ -1,0 +1,215 @@
+//! Whatever a report holds, nothing panics, steers a terminal or becomes markup.
+
+use super::samples::{self, HOSTILE, all_checks, attribution, map, report};
+use exegete_core::report::{Attribution, Cell, Item, Report, Table, UnitText};
+use exegete_render::{Format, Options, render};
+use proptest::prelude::*;
+use unicode_width::UnicodeWidthStr;
+
+/// Text that tries everything.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<String>(),
+        Just(HOSTILE.to_owned()),
+        "[<>&\"'a-z \n\r\t\u{0}-\u{1f}\u{7f}-\u{9f}\u{202a}-\u{202e}א-ת一-鿿]{0,60}",
+    ]
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![any::<f64>(), Just(f64::NAN), Just(f64::INFINITY), Just(0.0), -2.0..2.0]
+}
+
+/// Units anywhere, also outside the text, and lists of any length.
+fn attributed() -> impl Strategy<Value = Attribution> {
+    let unit = (text(), 0..3usize, any::<u8>(), any::<u8>());
+    let numbers = || prop::collection::vec(number(), 0..12);
+    (text(), prop::collection::vec(unit, 0..12), numbers(), numbers(), any::<bool>()).prop_map(
+        |(text, units, values, errors, checked)| {
+            let checks = if checked { all_checks() } else { Default::default() };
+            let mut item = attribution(&[("text", &text), (&text, "two")], &[], checks);
+            let unit = |(text, field, start, end)| UnitText {
+                text,
+                field,
+                start: usize::from(start),
+                end: usize::from(end),
+            };
+            item.units = units.into_iter().map(unit).collect();
+            item.subject.target = text.clone();
+            item.subject.notes = vec![text];
+            item.subject.value = values.first().copied().unwrap_or(f64::NAN);
+            spoil(&mut item, &values);
+            Attribution { values, errors, ..item }
+        },
+    )
+}
+
+/// Puts numbers into the evidence that no measurement gives.
+fn spoil(item: &mut Attribution, values: &[f64]) {
+    if let Some(erasure) = &mut item.checks.comprehensiveness {
+        erasure.own.values = values.to_vec();
+        erasure.random.truncate(values.len() % 3);
+    }
+    if let Some(curve) = &mut item.checks.deletion {
+        curve.values = values.to_vec();
+    }
+    if let Some(flip) = &mut item.checks.flip {
+        flip.units = vec![0, 99];
+    }
+    if let (Some(step), Some(value)) = (item.checks.randomisation.first_mut(), values.first()) {
+        (step.correlation, step.down_to) = (*value, item.subject.target.clone());
+    }
+}
+
+fn reports() -> impl Strategy<Value = Report> {
+    let mapped = prop::collection::vec(number(), 0..12).prop_map(|values| {
+        let mut map = map();
+        map.tokens.truncate(values.len());
+        map.layers.truncate(values.len() % 4);
+        map.layers.iter_mut().for_each(|layer| layer.token_values = values.clone());
+        Item::Map(Box::new(map))
+    });
+    let cell = prop_oneof![
+        (number(), number()).prop_map(|(mean, error)| Cell::Estimate { mean, error }),
+        number().prop_map(Cell::Number),
+        text().prop_map(Cell::Word),
+        Just(Cell::Empty),
+    ];
+    let rows = prop::collection::vec(prop::collection::vec(cell, 0..6), 0..4);
+    let tabled = (text(), prop::collection::vec(text(), 0..6), rows)
+        .prop_map(|(title, columns, rows)| Item::Table(Table { title, columns, rows, notes: Vec::new() }));
+    let item = prop_oneof![attributed().prop_map(|a| Item::Attribution(Box::new(a))), mapped, tabled];
+    prop::collection::vec(item, 0..4).prop_map(report)
+}
+
+/// Escape sequences of our own begin with ESC `[`, hold digits and semicolons and end with `m`.
+fn without_colour(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| {
+        let (code, rest) = part.split_once('m').unwrap();
+        assert!(code.chars().all(|c| c.is_ascii_digit() || c == ';'), "{code:?}");
+        rest
+    });
+    rest.fold(first, |all, part| all + part)
+}
+
+fn assert_safe(report: &Report, width: usize) {
+    for format in Format::ALL {
+        for colour in [false, true] {
+            let out = render(report, format, &Options { colour, width });
+            match format {
+                Format::Text => assert_fits(&without_colour(&out), width),
+                Format::Html => assert_inert(&out),
+                Format::Svg => assert_inert(&out),
+                Format::Json | Format::Jsonl | Format::Csv => {}
+            }
+        }
+    }
+}
+
+fn assert_fits(text: &str, width: usize) {
+    for line in text.lines() {
+        assert!(!line.chars().any(|c| c.is_control()), "{line:?}");
+        assert!(line.width() <= width.max(40), "{} columns: {line}", line.width());
+    }
+}
+
+/// Every `<` opens a tag of ours.
+fn assert_inert(markup: &str) {
+    let ours = [
+        "!doctype",
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "main",
+        "section",
+        "header",
+        "footer",
+        "h1",
+        "h2",
+        "h3",
+        "p",
+        "b",
+        "bdi",
+        "code",
+        "small",
+        "span",
+        "div",
+        "i",
+        "ul",
+        "li",
+        "dl",
+        "dt",
+        "dd",
+        "figure",
+        "figcaption",
+        "table",
+        "thead",
+        "tbody",
+        "tfoot",
+        "tr",
+        "th",
+        "td",
+        "details",
+        "summary",
+        "svg",
+        "text",
+        "line",
+        "rect",
+        "circle",
+        "polyline",
+        "polygon",
+        "g",
+    ];
+    for tag in markup.split('<').skip(1) {
+        let name = tag.trim_start_matches('/').split([' ', '>', '/']).next().unwrap_or_default();
+        assert!(ours.contains(&name), "<{tag}");
+    }
+    assert!(!markup.chars().any(|c| c.is_control() && c != '\n'));
+    assert_eq!(markup.matches("<title").count(), markup.matches("</title").count());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+    #[test]
+    fn nothing_panics_or_leaks(report in reports(), width in 0..140usize) {
+        assert_safe(&report, width);
+    }
+}
+
+#[test]
+fn samples_are_safe_at_every_width() {
+    for (_, report) in samples::named() {
+        for width in [0, 40, 41, 59, 60, 77, 120, 400] {
+            assert_safe(&report, width);
+        }
+    }
+}
+
+#[test]
+fn long_texts_are_shown_whole_and_quickly() {
+    let text: String = (0..5000).map(|n| format!("word{n} ")).collect();
+    let names: Vec<String> = (0..5000).map(|n| format!("word{n}")).collect();
+    let words: Vec<_> =
+        names.iter().zip(0..).map(|(word, n)| (0, word.as_str(), f64::from(n % 7) - 3.0)).collect();
+    let item = || Item::Attribution(Box::new(attribution(&[("text", &text)], &words, all_checks())));
+    let report = report([item(), item()]);
+    let begun = std::time::Instant::now();
+    assert_safe(&report, 100);
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    let alone = Report { items: report.items[..1].to_vec(), ..report };
+    for format in Format::ALL {
+        assert!(render(&alone, format, &Options::default()).contains("word4999"), "{format:?}");
+    }
+}
+
+/// The check above would notice: a planted tag is found.
+#[test]
+#[should_panic(expected = "<script")]
+fn a_planted_tag_is_found() {
+    assert_inert("<p><script>x</script></p>");
+}
