@@ -4,7 +4,9 @@
 //!   works on it depends on none either.
 //! - [`Faulty`]: any model with one planted [`Fault`], to show that a suite can fail.
 //! - [`golden`]: expected values recorded from PyTorch, and the comparison with them.
+//! - [`attributions`]: expected attributions, recorded from PyTorch and Captum.
 
+pub mod attributions;
 mod faulty;
 pub mod golden;
 mod toy;
