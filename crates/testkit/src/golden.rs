@@ -3,6 +3,7 @@
 use exegete_core::{Array, Error, Example, Result};
 use safetensors::{Dtype, SafeTensors};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -104,9 +105,7 @@ impl Input {
 impl Golden {
     /// Reads `golden.json` and `golden.safetensors`.
     pub fn open(folder: &Path) -> Result<Self> {
-        let path = folder.join("golden.json");
-        let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
-        let described = serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
+        let described = read_json(&folder.join("golden.json"))?;
         Ok(Self { described, tensors: tensors(&folder.join("golden.safetensors"))? })
     }
 
@@ -114,6 +113,12 @@ impl Golden {
     pub fn value(&self, input: usize, name: &str) -> Option<&Array> {
         self.tensors.get(&format!("{input}.{name}"))
     }
+}
+
+/// A JSON document.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    serde_json::from_str(&text).map_err(|error| unreadable(path, &error))
 }
 
 /// Every tensor of a safetensors file of single precision, by name.

@@ -5,7 +5,9 @@
 //! - [`Net`]: chains of dense layers over numbers, on the engine, for the published closed forms.
 //! - [`Faulty`]: any model with one planted [`Fault`], to show that a suite can fail.
 //! - [`golden`]: expected values recorded from PyTorch, and the comparison with them.
+//! - [`attributions`]: expected attributions, recorded from PyTorch and Captum.
 
+pub mod attributions;
 mod faulty;
 pub mod golden;
 mod net;
