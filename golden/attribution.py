@@ -270,10 +270,12 @@ def record_conductance(book, subject, site):
     value = conductance(subject, site, start, "gauss_legendre", LAYER_STEPS)
     with torch.no_grad():
         low, high = subject(torch.stack([start, subject.words])).tolist()
-    if site.endswith("1.out"):  # nothing passes it by
+    more = dict(site=site, score=high)
+    complete = {}
+    if site == "layer.1.out":  # nothing passes it by
         assert abs(value.sum().item() - (high - low)) < 5e-3 * value.abs().sum().item(), f"{subject.name} {site}"
-    more = dict(site=site, score=high, difference=high - low)
-    book.add(subject, "conductance", value, f"at_{site}", params, **more)
+        complete = dict(difference=high - low)
+    book.add(subject, "conductance", value, f"at_{site}", params, **more, **complete)
     differences = conductance_by_differences(subject, site, start, LAYER_STEPS)
     if subject.reachable:
         module, end, _ = find(subject.model, site)

@@ -28,7 +28,7 @@ pub struct Case {
     pub source: Source,
     /// F of the text, where it was recorded.
     pub score: Option<f64>,
-    /// What a complete attribution sums to.
+    /// What the attribution would sum to with all points; none where it is not complete.
     pub difference: Option<f64>,
     /// The attribution at every token and unit of the site, unless `params` say otherwise.
     pub expected: Array,
