@@ -64,9 +64,9 @@ pub struct Net {
 /// act(x Wᵀ + b)
 #[derive(Debug)]
 pub struct Layer {
-    /// W, [out, in]
+    /// W, `[out, in]`
     pub weight: Array,
-    /// b, [out]
+    /// b, `[out]`
     pub bias: Option<Array>,
     /// relu, tanh or sigmoid; none after the last layer.
     pub activation: Option<String>,
@@ -83,11 +83,11 @@ pub struct NetCase {
     pub params: Map<String, Value>,
     /// Which output is explained.
     pub target: usize,
-    /// [rows, in]
+    /// `[rows, in]`
     pub inputs: Array,
     /// One a row, except that `deep_lift_shap` takes them all for every row.
     pub baselines: Option<Array>,
-    /// [rows, in]
+    /// `[rows, in]`
     pub expected: Array,
 }
 
