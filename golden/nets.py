@@ -27,7 +27,7 @@ NOTES = {
     "not sum to the difference.",
     "lrp": "R_i = sum_j a_i W'_ji / (z'_j + eps sign z'_j) R_j with z' = a W'^T + b', R at the output = F. epsilon: W' "
     "= W, b' = b. gamma: W' = W + gamma W+, b' = b. alpha1_beta0: W' = W+, b' = b. bias 'zeroed': b' = 0. Captum "
-    "leaves b as it is under gamma and alpha1_beta0, keeps W+ where an input is negative (so it is z+ only for a >= 0), "
+    "leaves b as it is under gamma and alpha1_beta0, keeps W+ where an input is negative (so it is z+ only for a >= 0) "
     "and adds eps = 1e-9 to all; the inputs of the cases of gamma and alpha1_beta0 are not negative. Every convention "
     "about biases agrees on 'unbiased'. Captum is wrong without a word where one activation module is called twice.",
     "guided_backprop, deconvolution": "At a relu the gradient passes where it is positive, for guided_backprop only "

@@ -28,7 +28,7 @@ pub struct Case {
     pub source: Source,
     /// F of the text, where it was recorded.
     pub score: Option<f64>,
-    /// What a complete attribution sums to.
+    /// What the attribution would sum to with all points; none where it is not complete.
     pub difference: Option<f64>,
     /// The attribution at every token and unit of the site, unless `params` say otherwise.
     pub expected: Array,
@@ -64,9 +64,9 @@ pub struct Net {
 /// act(x Wᵀ + b)
 #[derive(Debug)]
 pub struct Layer {
-    /// W, [out, in]
+    /// W, `[out, in]`
     pub weight: Array,
-    /// b, [out]
+    /// b, `[out]`
     pub bias: Option<Array>,
     /// relu, tanh or sigmoid; none after the last layer.
     pub activation: Option<String>,
@@ -83,11 +83,11 @@ pub struct NetCase {
     pub params: Map<String, Value>,
     /// Which output is explained.
     pub target: usize,
-    /// [rows, in]
+    /// `[rows, in]`
     pub inputs: Array,
     /// One a row, except that `deep_lift_shap` takes them all for every row.
     pub baselines: Option<Array>,
-    /// [rows, in]
+    /// `[rows, in]`
     pub expected: Array,
 }
 
