@@ -2,7 +2,7 @@
 
 use crate::figures::{figure, percent};
 use exegete_core::ClassScore;
-use exegete_core::report::{Answered, Provenance};
+use exegete_core::report::{Answered, Attribution, Map, Provenance, Subject};
 
 /// How many classes, words or candidates are told before the rest is only counted.
 const TOLD: usize = 4;
@@ -62,6 +62,32 @@ fn list(all: impl Iterator<Item = String>) -> String {
         0 => told,
         more => format!("{told} and {more} more"),
     }
+}
+
+/// What is explained, and how: what attributions of one text share is named, what differs is counted.
+pub(crate) fn asked(members: &[&Attribution]) -> String {
+    let Some(first) = members.first() else { return String::new() };
+    let shared = |of: fn(&Attribution) -> &str, noun: &str| {
+        let mut different: Vec<&str> = members.iter().map(|member| of(member)).collect();
+        different.sort_unstable();
+        different.dedup();
+        match different.as_slice() {
+            [only] => Ok((*only).to_owned()),
+            several => Err(format!("{} {noun}s", several.len())),
+        }
+    };
+    let target = shared(|member| &member.subject.target, "target");
+    let target = target.map_or_else(|many| many, |one| format!("{one} = {}", figure(first.subject.value)));
+    let method = shared(|member| &member.subject.method, "method").unwrap_or_else(|many| many);
+    let site = shared(|member| &member.site, "site").unwrap_or_else(|many| many);
+    format!("{target} by {method} at {site}")
+}
+
+/// The same for a map.
+pub(crate) fn asked_map(map: &Map) -> String {
+    let Subject { target, value, method, .. } = &map.subject;
+    let sites = crate::figures::count(map.layers.len(), "site");
+    format!("{target} = {} by {method} at {sites}", figure(*value))
 }
 
 /// What a report cost.

@@ -28,22 +28,9 @@ fn check(line: &Line<'_>) -> String {
     format!(
         "<div class=\"check\">\n<h3>{}</h3>\n<p>{} <small>{}</small></p>\n{chart}</div>\n",
         line.name,
-        Escaped(&minus_numbers(&line.figures)),
-        line.meaning
+        super::tied(&line.figures),
+        [line.meaning, line.hint].join(if line.hint.is_empty() { "" } else { "; " })
     )
-}
-
-/// A true minus sign where a hyphen begins a number; the hyphens of words stay.
-fn minus_numbers(text: &str) -> String {
-    let mut out = String::new();
-    let mut before = ' ';
-    for (at, c) in text.char_indices() {
-        let number =
-            c == '-' && !before.is_alphanumeric() && text[at + 1..].starts_with(|c: char| c.is_ascii_digit());
-        out.push(if number { '−' } else { c });
-        before = c;
-    }
-    out
 }
 
 /// What the scores sum to at each layer.

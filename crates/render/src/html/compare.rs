@@ -14,8 +14,7 @@ const LISTED: usize = 100;
 pub(super) fn compare(members: &[&Attribution], provenance: &Provenance) -> String {
     let Some(first) = members.first() else { return String::new() };
     let names = names(members);
-    let how = format!("and {} more, side by side", members.len() - 1);
-    let header = super::header(&first.subject, &how, provenance);
+    let header = super::header(&first.subject, &crate::headline::asked(members), provenance);
     let columns = |part: &dyn Fn(&Attribution, &str) -> String| {
         let column =
             |(member, name): (&&Attribution, &String)| format!("<div>\n{}</div>\n", part(member, name));

@@ -15,7 +15,6 @@ const LISTED: usize = 256;
 /// Header, grid, and the spread of each layer.
 pub(super) fn map(map: &Map, provenance: &Provenance) -> String {
     let subject = &map.subject;
-    let how = format!("by <b>{}</b> at {}", Escaped(&subject.method), count(map.layers.len(), "site"));
     let scale = Scale::new(map.layers.iter().flat_map(|layer| &layer.token_values));
     let listed = strongest(map.tokens.len(), LISTED, |token| {
         let value =
@@ -23,7 +22,7 @@ pub(super) fn map(map: &Map, provenance: &Provenance) -> String {
         map.layers.iter().map(value).fold(0.0, f64::max)
     });
     [
-        super::header(subject, &how, provenance),
+        super::header(subject, &crate::headline::asked_map(map), provenance),
         grid(map, scale, &listed),
         super::heat::legend(&subject.target),
         spread::spreads(map, &listed),

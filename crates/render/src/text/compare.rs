@@ -16,14 +16,12 @@ const LISTED: usize = 40;
 pub(super) fn compare(screen: &mut Screen, members: &[&Attribution], provenance: &Provenance) {
     let Some(first) = members.first() else { return };
     let names = names(members);
-    super::header(
-        screen,
-        &first.subject,
-        &format!("and {} more, side by side", members.len() - 1),
-        provenance,
-    );
+    super::header(screen, &first.subject, &crate::headline::asked(members), provenance);
     screen.blank();
     table(screen, members, &names);
+    if screen.colour {
+        screen.line(2, 2, &[Span::faint("blue: for, orange: against, by the largest score of each column")]);
+    }
     screen.blank();
     for (member, name) in members.iter().zip(&names) {
         screen.line(0, 2, &[Span::strong(name)]);

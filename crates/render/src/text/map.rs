@@ -13,8 +13,7 @@ const LISTED: usize = 128;
 
 /// The grid, and what each layer's scores come to.
 pub(super) fn map(screen: &mut Screen, map: &Map, provenance: &Provenance) {
-    let how = format!("by {} at {}", map.subject.method, count(map.layers.len(), "site"));
-    super::header(screen, &map.subject, &how, provenance);
+    super::header(screen, &map.subject, &crate::headline::asked_map(map), provenance);
     screen.blank();
     let sites: Vec<&str> = map.layers.iter().map(|layer| layer.site.as_str()).collect();
     let Heads { heads, key } = heads(&sites);

@@ -116,7 +116,7 @@ impl Filling<'_> {
         let columns: usize = run.iter().map(|atom| atom.span.width()).sum();
         let space = usize::from(self.begun() && matches!(join, Join::Spaced | Join::Within));
         let fits = self.used + space + columns <= self.screen.width;
-        if !fits && self.begun() && self.hang + columns <= self.screen.width {
+        if !fits && self.used > self.hang && self.hang + columns <= self.screen.width {
             self.end();
         }
         for (index, atom) in run.iter().enumerate() {
@@ -126,7 +126,7 @@ impl Filling<'_> {
 
     fn atom(&mut self, atom: &Atom, join: Join) {
         let space = self.begun() && matches!(join, Join::Spaced | Join::Within);
-        if self.begun() && self.used + usize::from(space) + atom.span.width() > self.screen.width {
+        if self.used > self.hang && self.used + usize::from(space) + atom.span.width() > self.screen.width {
             self.end();
         } else if space {
             let tone = if join == Join::Within { atom.span.tone() } else { Tone::Plain };
@@ -134,7 +134,7 @@ impl Filling<'_> {
             self.used += 1;
         }
         for piece in self.cut(&atom.span) {
-            if self.begun() && self.used + piece.width() > self.screen.width {
+            if self.used > self.hang && self.used + piece.width() > self.screen.width {
                 self.end();
             }
             self.body.push_str(&self.screen.painted(&piece));
