@@ -12,10 +12,12 @@ pub(crate) struct Line<'a> {
     pub(crate) name: &'static str,
     /// What came out.
     pub(crate) figures: String,
-    /// Which way is good, or what the figures are, in a few words.
-    pub(crate) hint: &'static str,
-    /// How to read it, for whoever meets it the first time.
+    /// What the figures are, in a few words; empty where the name says it.
+    pub(crate) gloss: &'static str,
+    /// The same for whoever meets it the first time.
     pub(crate) meaning: &'static str,
+    /// Which way is good; empty where none is.
+    pub(crate) good: &'static str,
     /// What can be drawn of it.
     pub(crate) chart: Option<Chart<'a>>,
 }
@@ -38,13 +40,15 @@ pub(crate) fn lines(attribution: &Attribution) -> Vec<Line<'_>> {
     lines.extend(completeness.as_ref().map(self::completeness));
     lines.extend(comprehensiveness.as_ref().map(|erasure| Line {
         name: "comprehensiveness",
-        hint: "drop without the top units; high is good",
+        gloss: "drop without the top units",
+        good: "high is good",
         meaning: "how far the target falls when the top-ranked units are removed",
         ..self::erasure(erasure)
     }));
     lines.extend(sufficiency.as_ref().map(|erasure| Line {
         name: "sufficiency",
-        hint: "drop with nothing else; low is good",
+        gloss: "drop with nothing else",
+        good: "low is good",
         meaning: "how far the target falls when nothing but the top-ranked units is kept",
         ..self::erasure(erasure)
     }));
@@ -59,13 +63,13 @@ fn deep(checks: &Checks) -> Vec<Line<'_>> {
     let mut lines = Vec::new();
     lines.extend(deletion.as_ref().map(|curve| Line {
         name: "deletion",
-        hint: "low is good",
+        good: "low is good",
         meaning: "the target while units are removed, best first",
         ..self::curve(curve)
     }));
     lines.extend(insertion.as_ref().map(|curve| Line {
         name: "insertion",
-        hint: "high is good",
+        good: "high is good",
         meaning: "the target while units are put back, best first",
         ..self::curve(curve)
     }));
@@ -78,7 +82,7 @@ fn deep(checks: &Checks) -> Vec<Line<'_>> {
 
 /// A line still without its words.
 fn line<'a>(figures: String, chart: Option<Chart<'a>>) -> Line<'a> {
-    Line { name: "", figures, hint: "", meaning: "", chart }
+    Line { name: "", figures, gloss: "", meaning: "", good: "", chart }
 }
 
 fn completeness(completeness: &Completeness) -> Line<'_> {
@@ -92,7 +96,7 @@ fn completeness(completeness: &Completeness) -> Line<'_> {
         figures += &format!("; over {layers} at most {} ({})", percent(worst.gap), worst.site);
     }
     let meaning = "whether the scores add up to what they claim";
-    Line { name: "completeness", hint: "low is good", meaning, ..line(figures, None) }
+    Line { name: "completeness", good: "low is good", meaning, ..line(figures, None) }
 }
 
 fn erasure(erasure: &Erasure) -> Line<'_> {
@@ -142,8 +146,8 @@ fn leave_one_out(weighed: &Weighed) -> Line<'static> {
         (Some(tau), None) => format!("τ = {} over {units}", figure(tau)),
         (None, _) => format!("no τ: one side is all ties, over {units}"),
     };
-    let (hint, meaning) = ("near 1 is good", "agreement of the ranking with removing one unit at a time");
-    Line { name: "leave one out", hint, meaning, ..line(figures, None) }
+    let (good, meaning) = ("near 1 is good", "agreement of the ranking with removing one unit at a time");
+    Line { name: "leave one out", good, meaning, ..line(figures, None) }
 }
 
 fn curve(curve: &Curve) -> Line<'_> {
@@ -154,10 +158,9 @@ fn curve(curve: &Curve) -> Line<'_> {
 fn sensitivity(sensitivity: &Sensitivity) -> Line<'static> {
     let Sensitivity { relative, absolute, radius, samples } = sensitivity;
     let (relative, absolute, radius) = (percent(*relative), figure(*absolute), setting(*radius));
-    let figures =
-        format!("at most {relative} ({absolute}) within a radius of {radius}, {}", count(*samples, "sample"));
+    let figures = format!("at most {relative} ({absolute}), radius {radius}, {}", count(*samples, "sample"));
     let meaning = "how far the scores move when the input hardly does, as a share of their size";
-    Line { name: "sensitivity", hint: "low is good", meaning, ..line(figures, None) }
+    Line { name: "sensitivity", good: "low is good", meaning, ..line(figures, None) }
 }
 
 fn infidelity(infidelity: &Infidelity) -> Line<'static> {
@@ -165,7 +168,7 @@ fn infidelity(infidelity: &Infidelity) -> Line<'static> {
     let [value, scaled, zero] = [value, scaled, zero].map(|v| figure(*v));
     let figures = format!("{value}, best scaled {scaled}, zero scores {zero}, {}", count(*samples, "sample"));
     let meaning = "how badly the scores foretell what perturbations do";
-    Line { name: "infidelity", hint: "low is good", meaning, ..line(figures, None) }
+    Line { name: "infidelity", good: "low is good", meaning, ..line(figures, None) }
 }
 
 fn stability(stability: &Stability) -> Line<'static> {
@@ -175,7 +178,7 @@ fn stability(stability: &Stability) -> Line<'static> {
         "correlation {correlation}, worst {worst}; noise {noise}, {same_decision} of {samples} keep the decision"
     );
     let meaning = "rank correlation with the scores under noise in the embeddings";
-    Line { name: "stability", hint: "near 1 is good", meaning, ..line(figures, None) }
+    Line { name: "stability", good: "near 1 is good", meaning, ..line(figures, None) }
 }
 
 fn randomisation(steps: &[Randomisation]) -> Line<'_> {
@@ -188,7 +191,7 @@ fn randomisation(steps: &[Randomisation]) -> Line<'_> {
     let meaning = "rank correlation with the scores of the model made random from the top down";
     Line {
         name: "randomisation",
-        hint: "near 0 is good",
+        good: "near 0 is good",
         meaning,
         ..line(figures, Some(Chart::Randomisation(steps)))
     }

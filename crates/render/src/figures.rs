@@ -2,7 +2,7 @@
 
 use exegete_core::report::{Cell, Table};
 
-/// Three significant digits, more only where the number is large.
+/// Three significant digits; more where the number is large, two where it is below a tenth.
 pub(crate) fn figure(value: f64) -> String {
     if !value.is_finite() {
         return odd(value);
@@ -10,7 +10,7 @@ pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         size if size > 0.0 && !(1e-4..1e7).contains(&size) => format!("{value:.1e}"),
-        size => unsigned_zero(format!("{value:.*}", decimals(size, 3))),
+        size => unsigned_zero(format!("{value:.*}", decimals(size, if size < 0.1 { 2 } else { 3 }))),
     }
 }
 
@@ -106,12 +106,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_have_three_digits() {
+    fn figures_have_two_or_three_digits() {
         for (value, expected) in [
             (0.0, "0"),
             (1.234_56, "1.23"),
             (-0.123_456, "-0.123"),
-            (0.001_234, "0.00123"),
+            (0.001_234, "0.0012"),
             (12.345, "12.3"),
             (12_345.6, "12346"),
             (0.000_001, "1.0e-6"),

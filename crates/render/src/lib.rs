@@ -4,9 +4,9 @@
 //! 2. [`render`] writes a [`Report`] as terminal text, JSON, HTML, CSV or SVG.
 //!
 //! Each format is one file (`text`, `json`, `html`, `csv`, `svg`) over the same few views of a report: which items
-//! belong together (`groups`), the text cut at its units (`passage`), how strong a score is (`scale`), what the
-//! evidence says (`evidence`), how a number is written (`figures`) and what of a user's text may be shown as it is
-//! (`visible`). Renderers know no model and no method; whatever a report holds, they do not panic.
+//! belong together (`groups`), the text cut at its units (`passage`), a map's tokens and columns (`maps`), how strong a
+//! score is (`scale`), what the model and the evidence say (`headline`, `evidence`), how a number is written (`figures`)
+//! and what of a user's text may be shown as it is (`visible`, `markup`). Renderers know no model and no method; whatever a report holds, they do not panic.
 
 mod csv;
 mod evidence;
@@ -15,11 +15,11 @@ mod groups;
 mod headline;
 mod html;
 mod json;
+mod maps;
 mod markup;
 mod passage;
 mod read;
 mod scale;
-mod sites;
 mod svg;
 mod text;
 mod visible;

@@ -47,11 +47,6 @@ pub(crate) fn runs_left(text: &str) -> bool {
     text.chars().any(right_to_left)
 }
 
-/// Whether the text begins from the right: its first letter decides.
-pub(crate) fn begins_right(text: &str) -> bool {
-    text.chars().find(|c| c.is_alphabetic()).is_some_and(right_to_left)
-}
-
 fn right_to_left(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}'
         | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')

@@ -29,7 +29,7 @@ fn check(line: &Line<'_>) -> String {
         "<div class=\"check\">\n<h3>{}</h3>\n<p>{} <small>{}</small></p>\n{chart}</div>\n",
         line.name,
         super::tied(&line.figures),
-        [line.meaning, line.hint].join(if line.hint.is_empty() { "" } else { "; " })
+        [line.meaning, line.good].join(if line.good.is_empty() { "" } else { "; " })
     )
 }
 

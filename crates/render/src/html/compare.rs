@@ -2,9 +2,9 @@
 
 use super::{card, heat, params, verdict};
 use crate::figures::{column_decimals, count, signed};
-use crate::groups::names;
+use crate::groups::{beside, names};
 use crate::markup::{Escaped, minus};
-use crate::scale::{Scale, strongest};
+use crate::scale::Scale;
 use exegete_core::report::{Attribution, Provenance};
 
 /// How many units are listed, in the order of the text.
@@ -36,13 +36,7 @@ pub(super) fn compare(members: &[&Attribution], provenance: &Provenance) -> Stri
 
 fn table(members: &[&Attribution], names: &[String]) -> String {
     let units = &members[0].units;
-    let scales: Vec<Scale> = members.iter().map(|member| Scale::new(&member.values)).collect();
-    let listed = strongest(units.len(), LISTED, |unit| {
-        let strength = |(member, scale): (&&Attribution, &Scale)| {
-            scale.strength(member.values.get(unit).copied().unwrap_or(0.0)).abs()
-        };
-        members.iter().zip(&scales).map(strength).fold(0.0, f64::max)
-    });
+    let (scales, listed) = beside(members, LISTED);
     let heads: String =
         names.iter().map(|name| format!("<th class=\"number\">{}</th>", Escaped(name))).collect();
     let row = |unit: &usize| {

@@ -42,7 +42,7 @@ fn piece(piece: &Piece<'_>, attribution: &Attribution, scale: Scale) -> String {
 /// Attributes that colour something by a strength; none where it is too weak to see.
 pub(super) fn ground(strength: f64) -> Option<String> {
     let class = if strength < 0.0 { "against" } else { "for" };
-    (strength.abs() >= 0.02).then(|| format!("class=\"{class}\" style=\"--s:{:.2}\"", strength.abs()))
+    (strength.abs() >= 0.04).then(|| format!("class=\"{class}\" style=\"--s:{:.2}\"", strength.abs()))
 }
 
 /// How to read the colours.

@@ -18,7 +18,10 @@ pub(super) fn card(screen: &mut Screen, attribution: &Attribution) {
     for line in lines {
         let mut spans = vec![Span::plain(line.figures)];
         spans.extend(line.chart.as_ref().and_then(drawn).map(|drawn| Span::plain(format!(" {drawn}"))));
-        spans.extend((!line.hint.is_empty()).then(|| Span::faint(format!(" ({})", line.hint))));
+        let hints: Vec<&str> = [line.gloss, line.good].into_iter().filter(|hint| !hint.is_empty()).collect();
+        // A hint breaks as a whole: a lonely last word looks like a figure.
+        let hint = hints.join("; ").replace(' ', "\u{a0}");
+        spans.extend((!hint.is_empty()).then(|| Span::faint(format!(" ({hint})"))));
         screen.entry(line.name, column, &spans);
     }
     layers(screen, &attribution.checks, column);

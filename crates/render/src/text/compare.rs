@@ -5,8 +5,8 @@ use super::grid::{Column, Grid};
 use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::figures::{column_decimals, count, signed};
-use crate::groups::names;
-use crate::scale::{Scale, strongest};
+use crate::groups::{beside, names};
+use crate::scale::Scale;
 use exegete_core::report::{Attribution, Provenance};
 
 /// How many units are listed, in the order of the text.
@@ -33,13 +33,7 @@ pub(super) fn compare(screen: &mut Screen, members: &[&Attribution], provenance:
 
 fn table(screen: &mut Screen, members: &[&Attribution], names: &[String]) {
     let units = &members[0].units;
-    let scales: Vec<Scale> = members.iter().map(|member| Scale::new(&member.values)).collect();
-    let listed = strongest(units.len(), LISTED, |unit| {
-        let strength = |(member, scale): (&&Attribution, &Scale)| {
-            scale.strength(member.values.get(unit).copied().unwrap_or(0.0)).abs()
-        };
-        members.iter().zip(&scales).map(strength).fold(0.0, f64::max)
-    });
+    let (scales, listed) = beside(members, LISTED);
     let mut grid = Grid::new(2, 2);
     grid.columns.push(Column::word(""));
     grid.columns.extend(names.iter().map(|name| Column::number(name)));
