@@ -93,7 +93,7 @@ fn completeness(completeness: &Completeness) -> Line<'_> {
     }
     if let Some(worst) = layers.iter().max_by(|a, b| a.gap.total_cmp(&b.gap)) {
         let layers = count(layers.len(), "layer");
-        figures += &format!("; over {layers} at most {} ({})", percent(worst.gap), worst.site);
+        figures += &format!("; the worst of {layers} {} ({})", percent(worst.gap), worst.site);
     }
     let meaning = "whether the scores add up to what they claim";
     Line { name: "completeness", good: "low is good", meaning, ..line(figures, None) }

@@ -57,6 +57,12 @@ pub(crate) fn beside(members: &[&Attribution], limit: usize) -> (Vec<Scale>, Vec
     (scales, strongest)
 }
 
+/// What the reader must know of one attribution that the first, whose notes stand above all, does not say.
+pub(crate) fn own_notes(member: &Attribution, first: &Attribution) -> Vec<String> {
+    let said = &first.subject.notes;
+    member.subject.notes.iter().filter(|note| !said.contains(note)).cloned().collect()
+}
+
 /// What tells attributions of one text apart: the method, and the target or the site where those differ.
 pub(crate) fn names(members: &[&Attribution]) -> Vec<String> {
     let differ = |key: &dyn Fn(&Attribution) -> &str| members.iter().any(|m| key(m) != key(members[0]));

@@ -53,7 +53,7 @@ fn attribution(attribution: &Attribution, provenance: &Provenance) -> String {
         header(subject, &asked(&[attribution]), provenance),
         verdict(checks.verdict.as_ref()),
         heat::passages(attribution),
-        heat::legend(&subject.target),
+        heat::legend(&subject.target, heat::LINES),
         bars::bars(attribution),
         card::card(attribution),
         params(subject),

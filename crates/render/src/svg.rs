@@ -32,7 +32,7 @@ impl Sheet {
     /// A line of small text.
     fn caption(&mut self, text: &str, size: f64, weight: &str) {
         self.y += size * 1.5;
-        let text = crate::visible::clipped(text, (self.width / size * 1.5) as usize);
+        let text = measure::clipped(&crate::visible::visible(text), size, self.width - 2.0 * MARGIN);
         self.out += &format!(
             "<text x=\"{MARGIN}\" y=\"{:.1}\" font-size=\"{size}\" font-weight=\"{weight}\" fill=\"#333\">{}</text>\n",
             self.y,

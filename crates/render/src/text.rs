@@ -53,12 +53,12 @@ fn header(screen: &mut Screen, subject: &Subject, asked: &str, provenance: &Prov
     let others = if others.is_empty() { others } else { format!(" ({others})") };
     screen.line(0, 2, &[Span::strong(decision), Span::strong(probability), Span::faint(others)]);
     screen.line(0, 2, &[Span::faint(format!("{asked}, model {}", provenance.model.name))]);
-    notes(screen, &subject.notes);
+    notes(screen, 0, &subject.notes);
 }
 
-fn notes(screen: &mut Screen, notes: &[String]) {
+fn notes(screen: &mut Screen, indent: usize, notes: &[String]) {
     for note in notes {
-        screen.line(0, 2, &[Span::new("note: ", Tone::Warning), Span::plain(note)]);
+        screen.line(indent, indent + 2, &[Span::new("note: ", Tone::Warning), Span::plain(note)]);
     }
 }
 

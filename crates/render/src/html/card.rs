@@ -19,9 +19,9 @@ pub(super) fn card(attribution: &Attribution) -> String {
     format!("<div class=\"card\">\n<h2>Evidence</h2>\n{checks}{layers}{key}</div>\n")
 }
 
-const KEY: &str = "<p class=\"legend\"><span class=\"key own\"></span>own ranking \
-    <span class=\"key random\"></span>random rankings, mean and range \
-    <span class=\"key reversed\"></span>reversed</p>\n";
+const KEY: &str = "<p class=\"legend keys\"><span><i class=\"key own\"></i>own ranking</span> \
+    <span><i class=\"key random\"></i>random rankings, mean and range</span> \
+    <span><i class=\"key reversed\"></i>reversed</span></p>\n";
 
 fn check(line: &Line<'_>) -> String {
     let chart = line.chart.as_ref().map_or_else(String::new, chart);

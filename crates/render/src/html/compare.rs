@@ -1,8 +1,8 @@
 //! Several methods over one text, side by side.
 
-use super::{card, heat, params, verdict};
+use super::{card, heat, notes, params, verdict};
 use crate::figures::{column_decimals, count, signed};
-use crate::groups::{beside, names};
+use crate::groups::{beside, names, own_notes};
 use crate::markup::{Escaped, minus};
 use crate::scale::Scale;
 use exegete_core::report::{Attribution, Provenance};
@@ -25,13 +25,14 @@ pub(super) fn compare(members: &[&Attribution], provenance: &Provenance) -> Stri
     };
     let texts = columns(&|member, name| {
         let name = format!("<h2>{}</h2>\n", Escaped(name));
-        [name, verdict(member.checks.verdict.as_ref()), heat::passages(member)].concat()
+        let notes = notes(&own_notes(member, first));
+        [name, notes, verdict(member.checks.verdict.as_ref()), heat::passages(member)].concat()
     });
     let cards = columns(&|member, name| {
         let name = format!("<h2>{}</h2>\n", Escaped(name));
         [name, card::card(member), params(&member.subject)].concat()
     });
-    [header, texts, heat::legend(&first.subject.target), table(members, &names), cards].concat()
+    [header, texts, heat::legend(&first.subject.target, heat::LINES), table(members, &names), cards].concat()
 }
 
 fn table(members: &[&Attribution], names: &[String]) -> String {

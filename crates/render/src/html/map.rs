@@ -19,7 +19,7 @@ pub(super) fn map(map: &Map, provenance: &Provenance) -> String {
     [
         super::header(subject, &crate::headline::asked_map(map), provenance),
         grid(map, &shown),
-        super::heat::legend(&subject.target),
+        super::heat::legend(&subject.target, ["−", "+"]),
         spread::spreads(map, &shown.tokens),
         super::params(subject),
     ]

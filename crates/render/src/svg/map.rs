@@ -30,6 +30,7 @@ pub(super) fn map(sheet: &mut Sheet, map: &Map) {
         MARGIN + names.iter().map(|name| width(name, SIZE)).fold(width("entropy", SIZE), f64::max) + GAP;
     let step = ((sheet.width - MARGIN - left) / map.layers.len().max(1) as f64).min(36.0);
     let frame = Frame { left, step };
+    sheet.skip(4.0);
     frame.row(sheet, "", heads.iter().map(|head| (head.clone(), None)));
     for (token, name) in tokens.iter().zip(&names) {
         frame.row(sheet, name, map.layers.iter().map(|layer| cell(layer, scale, *token)));
@@ -70,12 +71,12 @@ impl Frame {
         }
     }
 
-    /// Cells without a score are grey, so that the grid can be seen.
+    /// Every cell has an outline, so that the grid can be seen where scores are weak.
     fn ground(&self, sheet: &mut Sheet, x: f64, strength: f64) {
-        let (top, wide, high) = (sheet.y - ROW + 0.5, self.step - 1.0, ROW - 1.0);
-        let fill = if strength.abs() < 0.02 { "fill=\"#f3f5f7\"".to_owned() } else { fill(strength) };
-        sheet.out +=
-            &format!("<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\" {fill}/>\n");
+        let (top, wide, high, fill) = (sheet.y - ROW, self.step, ROW, fill(strength));
+        sheet.out += &format!(
+            "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\" stroke=\"#d5dbe1\" {fill}/>\n"
+        );
     }
 }
 

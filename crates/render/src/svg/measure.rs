@@ -16,14 +16,28 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     text.graphemes(true).map(|grapheme| share(grapheme) * size).sum()
 }
 
+/// The text cut to some pixels, with an ellipsis where something is missing.
+pub(super) fn clipped(text: &str, size: f64, room: f64) -> String {
+    if width(text, size) <= room {
+        return text.to_owned();
+    }
+    let mut used = width("…", size);
+    let fits = |grapheme: &&str| {
+        used += width(grapheme, size);
+        used <= room
+    };
+    let kept: String = text.graphemes(true).take_while(fits).collect();
+    format!("{kept}…")
+}
+
 fn share(grapheme: &str) -> f64 {
     let Some(first) = grapheme.chars().next() else { return 0.0 };
     let ascii = (first as usize).checked_sub(32).and_then(|at| ASCII.get(at));
     match (ascii, grapheme.width()) {
         (Some(hundredths), _) => f64::from(*hundredths) / 100.0,
         (None, 0) => 0.0,
-        (None, 1) if first.is_lowercase() => 0.66,
-        (None, 1) if first.is_alphabetic() => 0.78,
+        (None, 1) if first.is_uppercase() => 0.76,
+        (None, 1) if first.is_alphabetic() => 0.64,
         (None, 1) => 1.0,
         // Ideographs fill a square; emoji are a little wider.
         (None, _) if first.is_alphabetic() => 1.0,

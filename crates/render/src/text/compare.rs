@@ -5,7 +5,7 @@ use super::grid::{Column, Grid};
 use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::figures::{column_decimals, count, signed};
-use crate::groups::{beside, names};
+use crate::groups::{beside, names, own_notes};
 use crate::scale::Scale;
 use exegete_core::report::{Attribution, Provenance};
 
@@ -26,7 +26,7 @@ pub(super) fn compare(screen: &mut Screen, members: &[&Attribution], provenance:
     for (member, name) in members.iter().zip(&names) {
         screen.line(0, 2, &[Span::strong(name)]);
         super::verdict_at(screen, 2, member.checks.verdict.as_ref());
-        super::notes(screen, member.subject.notes.get(first.subject.notes.len()..).unwrap_or(&[]));
+        super::notes(screen, 2, &own_notes(member, first));
         screen.line(2, 4, &[Span::faint(short(member))]);
     }
 }
@@ -47,7 +47,7 @@ fn table(screen: &mut Screen, members: &[&Attribution], names: &[String]) {
         screen.line(
             2,
             2,
-            &[Span::faint(format!("and {} more", count(units.len() - listed.len(), "weaker unit")))],
+            &[Span::faint(format!("and {}", count(units.len() - listed.len(), "weaker unit")))],
         );
     }
 }

@@ -112,7 +112,7 @@ pub(super) fn table(screen: &mut Screen, table: &Table) {
     let cell = |(cell, decimals): (&Cell, &usize)| Span::plain(shown(cell, *decimals));
     grid.rows = table.rows.iter().map(|row| row.iter().zip(&decimals).map(cell).collect()).collect();
     grid.print(screen);
-    super::notes(screen, &table.notes);
+    super::notes(screen, 0, &table.notes);
 }
 
 fn shown(cell: &Cell, decimals: usize) -> String {

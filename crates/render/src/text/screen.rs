@@ -1,7 +1,7 @@
 //! Lines that fit a terminal.
 
 use super::paint::{Span, Tone, code};
-use crate::visible::width;
+use crate::visible::{fenced, width};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A terminal's lines, as they are put together.
@@ -171,8 +171,9 @@ impl Filling<'_> {
         if body.is_empty() && lead.trim().is_empty() {
             return;
         }
-        let fences = if self.fenced { ["\u{2068}", "\u{2069}"] } else { [""; 2] };
-        self.screen.push(&format!("{lead}{}{}{}", fences[0], body.trim_end(), fences[1]));
+        let body = body.trim_end();
+        let body = if self.fenced { fenced(body) } else { body.to_owned() };
+        self.screen.push(&format!("{lead}{body}"));
     }
 }
 
