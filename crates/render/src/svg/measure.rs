@@ -37,7 +37,8 @@ fn share(grapheme: &str) -> f64 {
         (Some(hundredths), _) => f64::from(*hundredths) / 100.0,
         (None, 0) => 0.0,
         (None, 1) if first.is_uppercase() => 0.76,
-        (None, 1) if first.is_alphabetic() => 0.64,
+        (None, 1) if first.is_lowercase() => 0.64,
+        (None, 1) if first.is_alphabetic() => 0.58,
         (None, 1) => 1.0,
         // Ideographs fill a square; emoji are a little wider.
         (None, _) if first.is_alphabetic() => 1.0,
