@@ -113,9 +113,11 @@ fn number(value: f64) -> String {
     if f64::from(short) == value { format!("{short}") } else { format!("{value}") }
 }
 
-/// Text as a cell: one that a spreadsheet would run as a formula gets a quote before it.
+/// Text as a cell: one that a spreadsheet would run as a formula gets a quote before it. Controls, which few readers
+/// of CSV take and a terminal may obey, become pictures; the offsets still say what stands in the text.
 fn word(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
+    let quote = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    quote.chars().chain(text.chars().map(crate::visible::pictured)).collect()
 }
 
 fn document(head: &[String], rows: &[Row]) -> String {
@@ -133,9 +135,15 @@ mod tests {
 
     #[test]
     fn formulas_are_quoted() {
-        for (text, expected) in
-            [("=1+1", "'=1+1"), ("@x", "'@x"), ("-", "'-"), ("good", "good"), ("a=b", "a=b"), ("", "")]
-        {
+        for (text, expected) in [
+            ("=1+1", "'=1+1"),
+            ("@x", "'@x"),
+            ("-", "'-"),
+            ("good", "good"),
+            ("a=b", "a=b"),
+            ("", ""),
+            ("a\0", "a␀"),
+        ] {
             assert_eq!(word(text), expected);
         }
     }

@@ -1,6 +1,6 @@
 //! What the measured evidence says, in figures and words that every renderer shares.
 
-use crate::figures::{count, figure, p_value, percent};
+use crate::figures::{count, figure, p_value, percent, setting};
 use exegete_core::report::{
     Attribution, Checks, Completeness, Curve, Erasure, Flip, Infidelity, Randomisation, Sensitivity,
     Stability, Weighed,
@@ -12,8 +12,12 @@ pub(crate) struct Line<'a> {
     pub(crate) name: &'static str,
     /// What came out.
     pub(crate) figures: String,
-    /// How to read it.
+    /// What the figures are, in a few words; empty where the name says it.
+    pub(crate) gloss: &'static str,
+    /// The same for whoever meets it the first time.
     pub(crate) meaning: &'static str,
+    /// Which way is good; empty where none is.
+    pub(crate) good: &'static str,
     /// What can be drawn of it.
     pub(crate) chart: Option<Chart<'a>>,
 }
@@ -34,14 +38,20 @@ pub(crate) fn lines(attribution: &Attribution) -> Vec<Line<'_>> {
         &attribution.checks;
     let mut lines = Vec::new();
     lines.extend(completeness.as_ref().map(self::completeness));
-    lines.extend(comprehensiveness.as_ref().map(|e| {
-        erasure("comprehensiveness", "how far the target falls without the top units; high is good", e)
+    lines.extend(comprehensiveness.as_ref().map(|erasure| Line {
+        name: "comprehensiveness",
+        gloss: "drop without the top units",
+        good: "high is good",
+        meaning: "how far the target falls when the top-ranked units are removed",
+        ..self::erasure(erasure)
     }));
-    lines.extend(
-        sufficiency.as_ref().map(|e| {
-            erasure("sufficiency", "how far it falls with nothing but the top units; low is good", e)
-        }),
-    );
+    lines.extend(sufficiency.as_ref().map(|erasure| Line {
+        name: "sufficiency",
+        gloss: "drop with nothing else",
+        good: "low is good",
+        meaning: "how far the target falls when nothing but the top-ranked units is kept",
+        ..self::erasure(erasure)
+    }));
     lines.extend(flip.as_ref().map(|flip| self::flip(flip, attribution)));
     lines.extend(leave_one_out.as_ref().map(self::leave_one_out));
     lines.extend(deep(&attribution.checks));
@@ -51,14 +61,18 @@ pub(crate) fn lines(attribution: &Attribution) -> Vec<Line<'_>> {
 fn deep(checks: &Checks) -> Vec<Line<'_>> {
     let Checks { deletion, insertion, sensitivity, infidelity, stability, randomisation, .. } = checks;
     let mut lines = Vec::new();
-    lines.extend(
-        deletion.as_ref().map(|c| curve("deletion", "the target while units go, best first; low is good", c)),
-    );
-    lines.extend(
-        insertion
-            .as_ref()
-            .map(|c| curve("insertion", "the target while units come back, best first; high is good", c)),
-    );
+    lines.extend(deletion.as_ref().map(|curve| Line {
+        name: "deletion",
+        good: "low is good",
+        meaning: "the target while units are removed, best first",
+        ..self::curve(curve)
+    }));
+    lines.extend(insertion.as_ref().map(|curve| Line {
+        name: "insertion",
+        good: "high is good",
+        meaning: "the target while units are put back, best first",
+        ..self::curve(curve)
+    }));
     lines.extend(sensitivity.as_ref().map(self::sensitivity));
     lines.extend(infidelity.as_ref().map(self::infidelity));
     lines.extend(stability.as_ref().map(self::stability));
@@ -66,35 +80,29 @@ fn deep(checks: &Checks) -> Vec<Line<'_>> {
     lines
 }
 
-fn line(name: &'static str, figures: String, meaning: &'static str) -> Line<'static> {
-    Line { name, figures, meaning, chart: None }
+/// A line still without its words.
+fn line<'a>(figures: String, chart: Option<Chart<'a>>) -> Line<'a> {
+    Line { name: "", figures, gloss: "", meaning: "", good: "", chart }
 }
 
 fn completeness(completeness: &Completeness) -> Line<'_> {
     let Completeness { sum, difference, gap, bias, layers } = completeness;
-    let mut figures = format!("sum {} of {}, gap {}", figure(*sum), figure(*difference), percent(*gap));
+    let mut figures = format!("gap {}, sum {} of {}", percent(*gap), figure(*sum), figure(*difference));
     if let Some(bias) = bias {
         figures += &format!("; biases took {}", figure(*bias));
     }
     if let Some(worst) = layers.iter().max_by(|a, b| a.gap.total_cmp(&b.gap)) {
         let layers = count(layers.len(), "layer");
-        figures += &format!("; over {layers} at most {} ({})", percent(worst.gap), worst.site);
+        figures += &format!("; the worst of {layers} {} ({})", percent(worst.gap), worst.site);
     }
-    line("completeness", figures, "whether the scores add up to what they claim")
+    let meaning = "whether the scores add up to what they claim";
+    Line { name: "completeness", good: "low is good", meaning, ..line(figures, None) }
 }
 
-fn erasure<'a>(name: &'static str, meaning: &'static str, erasure: &'a Erasure) -> Line<'a> {
-    let mut figures = format!("{}, reversed {}", figure(erasure.own.mean), figure(erasure.reversed.mean));
-    if let Some(random) = random_mean(erasure) {
-        let rankings = count(erasure.random.len(), "ranking");
-        figures = format!(
-            "{}, random {} ({rankings}), reversed {}",
-            figure(erasure.own.mean),
-            figure(random),
-            figure(erasure.reversed.mean)
-        );
-    }
-    Line { name, figures, meaning, chart: Some(Chart::Erasure(erasure)) }
+fn erasure(erasure: &Erasure) -> Line<'_> {
+    let random = random_mean(erasure).map_or_else(String::new, |mean| format!("random {}, ", figure(mean)));
+    let figures = format!("{}, {random}reversed {}", figure(erasure.own.mean), figure(erasure.reversed.mean));
+    line(figures, Some(Chart::Erasure(erasure)))
 }
 
 /// The mean over random rankings, where there are any.
@@ -111,12 +119,13 @@ fn flip(flip: &Flip, attribution: &Attribution) -> Line<'static> {
     } else {
         let random = match flip.random_sets {
             0 => String::new(),
-            sets => format!("; {} of {} do too", percent(flip.random_share), count(sets, "random set")),
+            sets => format!("; so do {} of {}", percent(flip.random_share), count(sets, "random set")),
         };
         let units = flipped(&flip.units, attribution);
         format!("without {units}: {} → {}{random}", decision(&flip.before), decision(&flip.after))
     };
-    line("flip", figures, "the smallest top-ranked set whose removal changes the decision")
+    let meaning = "the smallest top-ranked set whose removal changes the decision";
+    Line { name: "flip", meaning, ..line(figures, None) }
 }
 
 /// The units by name while they are few.
@@ -137,47 +146,39 @@ fn leave_one_out(weighed: &Weighed) -> Line<'static> {
         (Some(tau), None) => format!("τ = {} over {units}", figure(tau)),
         (None, _) => format!("no τ: one side is all ties, over {units}"),
     };
-    line("leave one out", figures, "agreement with removing one unit at a time; near 1 is good")
+    let (good, meaning) = ("near 1 is good", "agreement of the ranking with removing one unit at a time");
+    Line { name: "leave one out", good, meaning, ..line(figures, None) }
 }
 
-fn curve<'a>(name: &'static str, meaning: &'static str, curve: &'a Curve) -> Line<'a> {
+fn curve(curve: &Curve) -> Line<'_> {
     let figures = format!("area {}, random {}", figure(curve.area), figure(curve.random_area));
-    Line { name, figures, meaning, chart: Some(Chart::Curve(curve)) }
+    line(figures, Some(Chart::Curve(curve)))
 }
 
 fn sensitivity(sensitivity: &Sensitivity) -> Line<'static> {
     let Sensitivity { relative, absolute, radius, samples } = sensitivity;
-    let figures = format!(
-        "at most {} of the scores' size ({}) within {}, {}",
-        percent(*relative),
-        figure(*absolute),
-        figure(*radius),
-        count(*samples, "sample")
-    );
-    line("sensitivity", figures, "how far the scores move when the input hardly does; low is good")
+    let (relative, absolute, radius) = (percent(*relative), figure(*absolute), setting(*radius));
+    let figures = format!("at most {relative} ({absolute}), radius {radius}, {}", count(*samples, "sample"));
+    let meaning = "how far the scores move when the input hardly does, as a share of their size";
+    Line { name: "sensitivity", good: "low is good", meaning, ..line(figures, None) }
 }
 
 fn infidelity(infidelity: &Infidelity) -> Line<'static> {
     let Infidelity { value, scaled, zero, samples } = infidelity;
-    let figures = format!(
-        "{}, best scaled {}, knowing nothing {}, {}",
-        figure(*value),
-        figure(*scaled),
-        figure(*zero),
-        count(*samples, "sample")
-    );
-    line("infidelity", figures, "how badly the scores foretell what perturbations do; low is good")
+    let [value, scaled, zero] = [value, scaled, zero].map(|v| figure(*v));
+    let figures = format!("{value}, best scaled {scaled}, zero scores {zero}, {}", count(*samples, "sample"));
+    let meaning = "how badly the scores foretell what perturbations do";
+    Line { name: "infidelity", good: "low is good", meaning, ..line(figures, None) }
 }
 
 fn stability(stability: &Stability) -> Line<'static> {
     let Stability { correlation, worst, noise, samples, same_decision } = stability;
+    let (correlation, worst, noise) = (figure(*correlation), figure(*worst), percent(*noise));
     let figures = format!(
-        "rank correlation {}, worst {}; noise {}; {same_decision} of {samples} keep the decision",
-        figure(*correlation),
-        figure(*worst),
-        percent(*noise)
+        "correlation {correlation}, worst {worst}; noise {noise}, {same_decision} of {samples} keep the decision"
     );
-    line("stability", figures, "how alike the scores are under noise; near 1 is good")
+    let meaning = "rank correlation with the scores under noise in the embeddings";
+    Line { name: "stability", good: "near 1 is good", meaning, ..line(figures, None) }
 }
 
 fn randomisation(steps: &[Randomisation]) -> Line<'_> {
@@ -187,6 +188,11 @@ fn randomisation(steps: &[Randomisation]) -> Line<'_> {
         [only] => step(only),
         [first, .., last] => format!("{}, … {}", step(first), step(last)),
     };
-    let meaning = "rank correlation with the scores of a model made random from the top down; near 0 is good";
-    Line { name: "randomisation", figures, meaning, chart: Some(Chart::Randomisation(steps)) }
+    let meaning = "rank correlation with the scores of the model made random from the top down";
+    Line {
+        name: "randomisation",
+        good: "near 0 is good",
+        meaning,
+        ..line(figures, Some(Chart::Randomisation(steps)))
+    }
 }

@@ -1,5 +1,6 @@
 //! Which items of a report are shown together.
 
+use crate::scale::{Scale, strongest};
 use exegete_core::report::{Attribution, Item, Map, Report, Table};
 
 /// What is shown as one thing.
@@ -38,6 +39,28 @@ fn companions<'a, 'b>(group: &'b mut Group<'a>, new: &Attribution) -> Option<&'b
             && first.subject.prediction == new.subject.prediction
     });
     same.then_some(members)
+}
+
+/// The scale of each of some attributions over the same units, and at most `limit` units in the order of the text: those
+/// that are strong in any of them.
+pub(crate) fn beside(members: &[&Attribution], limit: usize) -> (Vec<Scale>, Vec<usize>) {
+    let scales: Vec<Scale> = members.iter().map(|member| Scale::new(&member.values)).collect();
+    let units = members.first().map_or(0, |first| first.units.len());
+    let strongest = strongest(units, limit, |unit| {
+        let value = |member: &Attribution| member.values.get(unit).copied().unwrap_or(0.0);
+        members
+            .iter()
+            .zip(&scales)
+            .map(|(member, scale)| scale.strength(value(member)).abs())
+            .fold(0.0, f64::max)
+    });
+    (scales, strongest)
+}
+
+/// What the reader must know of one attribution that the first, whose notes stand above all, does not say.
+pub(crate) fn own_notes(member: &Attribution, first: &Attribution) -> Vec<String> {
+    let said = &first.subject.notes;
+    member.subject.notes.iter().filter(|note| !said.contains(note)).cloned().collect()
 }
 
 /// What tells attributions of one text apart: the method, and the target or the site where those differ.

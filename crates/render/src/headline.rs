@@ -2,7 +2,7 @@
 
 use crate::figures::{figure, percent};
 use exegete_core::ClassScore;
-use exegete_core::report::{Answered, Provenance};
+use exegete_core::report::{Answered, Attribution, Map, Provenance, Subject};
 
 /// How many classes, words or candidates are told before the rest is only counted.
 const TOLD: usize = 4;
@@ -64,6 +64,32 @@ fn list(all: impl Iterator<Item = String>) -> String {
     }
 }
 
+/// What is explained, and how: what attributions of one text share is named, what differs is counted.
+pub(crate) fn asked(members: &[&Attribution]) -> String {
+    let Some(first) = members.first() else { return String::new() };
+    let shared = |of: fn(&Attribution) -> &str, noun: &str| {
+        let mut different: Vec<&str> = members.iter().map(|member| of(member)).collect();
+        different.sort_unstable();
+        different.dedup();
+        match different.as_slice() {
+            [only] => Ok((*only).to_owned()),
+            several => Err(format!("{} {noun}s", several.len())),
+        }
+    };
+    let target = shared(|member| &member.subject.target, "target");
+    let target = target.map_or_else(|many| many, |one| format!("{one} = {}", figure(first.subject.value)));
+    let method = shared(|member| &member.subject.method, "method").unwrap_or_else(|many| many);
+    let site = shared(|member| &member.site, "site").unwrap_or_else(|many| many);
+    format!("{target} by {method} at {site}")
+}
+
+/// The same for a map.
+pub(crate) fn asked_map(map: &Map) -> String {
+    let Subject { target, value, method, .. } = &map.subject;
+    let sites = crate::figures::count(map.layers.len(), "site");
+    format!("{target} = {} by {method} at {sites}", figure(*value))
+}
+
 /// What a report cost.
 pub(crate) fn cost(provenance: &Provenance) -> String {
     let Provenance { forward_rows, backward_rows, seconds, threads, .. } = provenance;
@@ -75,4 +101,68 @@ pub(crate) fn cost(provenance: &Provenance) -> String {
         figure(*seconds),
         crate::figures::count(*threads, "thread")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exegete_core::{Answer, Fill, Span, Tag, TokenScore};
+
+    fn score(label: &str, prob: f64) -> ClassScore {
+        ClassScore { label: label.to_owned(), logit: None, prob }
+    }
+
+    fn tag(text: &str, label: &str) -> Tag {
+        Tag {
+            text: text.to_owned(),
+            span: Span { field: 0, start: 0, end: 1 },
+            label: label.to_owned(),
+            prob: 0.9,
+        }
+    }
+
+    #[test]
+    fn every_task_has_words() {
+        let many: Vec<_> = (0..9).map(|n| score(&n.to_string(), 0.1)).collect();
+        let answer = |answer: &str| Answer { answer: answer.to_owned(), span: None, score: 3.0, prob: 0.75 };
+        let fill =
+            Fill { position: 4, top: vec![TokenScore { piece: "good".to_owned(), logit: 1.0, prob: 0.5 }] };
+        let both = vec!["a".to_owned(), "b".to_owned()];
+        for (answered, decision, probability, others) in [
+            (
+                Answered::Classes { label: "0".into(), scores: many },
+                "0",
+                Some(0.1),
+                "1 10.0 %, 2 10.0 %, 3 10.0 %, 4 10.0 % and 4 more",
+            ),
+            (
+                Answered::Labels {
+                    label: "a".into(),
+                    labels: both,
+                    scores: vec![score("a", 0.9), score("b", 0.6), score("c", 0.1)],
+                },
+                "a, b",
+                None,
+                "c 10.0 %",
+            ),
+            (
+                Answered::Labels { label: "a".into(), labels: vec![], scores: vec![score("a", 0.2)] },
+                "a",
+                Some(0.2),
+                "",
+            ),
+            (Answered::Value { value: 2.5 }, "2.50", None, ""),
+            (Answered::Answer(answer("in Paris")), "“in Paris”", Some(0.75), ""),
+            (Answered::Answer(answer("")), "no answer", Some(0.75), ""),
+            (Answered::Tags { tags: vec![tag("Ann", "PER"), tag("is", "O")] }, "Ann PER", None, ""),
+            (Answered::Fills { masks: vec![fill] }, "token 4: good 50.0 %", None, ""),
+            (Answered::Vector { vector: vec![0.0; 3] }, "a vector of 3", None, ""),
+        ] {
+            let said = said(&answered);
+            assert_eq!(
+                (said.decision.as_str(), said.probability, said.others.as_str()),
+                (decision, probability, others)
+            );
+        }
+    }
 }

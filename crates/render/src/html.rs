@@ -8,10 +8,10 @@ mod heat;
 mod map;
 mod table;
 
-use crate::figures::{figure, percent};
+use crate::figures::percent;
 use crate::groups::{Group, groups};
-use crate::headline::{Said, cost, said};
-use crate::markup::{Escaped, minus};
+use crate::headline::{Said, asked, cost, said};
+use crate::markup::Escaped;
 use exegete_core::report::{Attribution, Provenance, Report, Subject, Verdict};
 
 const STYLE: &str = include_str!("html/style.css");
@@ -48,13 +48,12 @@ fn section(group: &Group<'_>, report: &Report) -> String {
 }
 
 fn attribution(attribution: &Attribution, provenance: &Provenance) -> String {
-    let Attribution { subject, site, checks, .. } = attribution;
-    let how = format!("by <b>{}</b> at <b>{}</b>", Escaped(&subject.method), Escaped(site));
+    let Attribution { subject, checks, .. } = attribution;
     [
-        header(subject, &how, provenance),
+        header(subject, &asked(&[attribution]), provenance),
         verdict(checks.verdict.as_ref()),
         heat::passages(attribution),
-        heat::legend(&subject.target),
+        heat::legend(&subject.target, heat::LINES),
         bars::bars(attribution),
         card::card(attribution),
         params(subject),
@@ -63,19 +62,32 @@ fn attribution(attribution: &Attribution, provenance: &Provenance) -> String {
 }
 
 /// What the model says, what is explained, and what the reader must know of it.
-fn header(subject: &Subject, how: &str, provenance: &Provenance) -> String {
+fn header(subject: &Subject, asked: &str, provenance: &Provenance) -> String {
     let Said { decision, probability, others } = said(&subject.prediction);
-    let probability =
-        probability.map_or_else(String::new, |p| format!(" <span class=\"prob\">{}</span>", percent(p)));
-    let others = if others.is_empty() { others } else { format!(" <small>{}</small>", Escaped(&others)) };
-    let (target, model) = (Escaped(&subject.target), Escaped(&provenance.model.name));
+    let probability = probability
+        .map_or_else(String::new, |p| format!(" <span class=\"prob\">{}</span>", tied(&percent(p))));
+    let others = if others.is_empty() { others } else { format!(" <small>{}</small>", tied(&others)) };
     format!(
         "<header>\n<h1><bdi>{}</bdi>{probability}{others}</h1>\n\
-         <p class=\"asked\"><code>{target}</code> = {} {how}, model <b>{model}</b></p>\n{}</header>\n",
+         <p class=\"asked\">{}, model <b>{}</b></p>\n{}</header>\n",
         Escaped(&decision),
-        minus(&figure(subject.value)),
+        tied(asked),
+        Escaped(&provenance.model.name),
         notes(&subject.notes)
     )
+}
+
+/// Figures in running text: true minus signs (the hyphens of words stay), and no line break before a per cent sign.
+fn tied(text: &str) -> String {
+    let mut out = String::new();
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        let number =
+            !before.is_alphanumeric() && text[at + c.len_utf8()..].starts_with(|c: char| c.is_ascii_digit());
+        out.push(if c == '-' && number { '−' } else { c });
+        before = c;
+    }
+    Escaped(&out.replace(" %", "\u{a0}%")).to_string()
 }
 
 fn notes(notes: &[String]) -> String {

@@ -1,12 +1,13 @@
 //! Reports for people and for other programs: one value in, one of six formats out.
 //!
-//! 1. [`read`] takes a saved report back in and says what is wrong with one that cannot be shown.
+//! 1. [`read()`] takes a saved report back in and says what is wrong with one that cannot be shown.
 //! 2. [`render`] writes a [`Report`] as terminal text, JSON, HTML, CSV or SVG.
 //!
 //! Each format is one file (`text`, `json`, `html`, `csv`, `svg`) over the same few views of a report: which items
-//! belong together (`groups`), the text cut at its units (`passage`), how strong a score is (`scale`), what the
-//! evidence says (`evidence`), how a number is written (`figures`) and what of a user's text may be shown as it is
-//! (`visible`). Renderers know no model and no method; whatever a report holds, they do not panic.
+//! belong together (`groups`), the text cut at its units (`passage`), a map's tokens and columns (`maps`), how strong
+//! a score is (`scale`), what the model and the evidence say (`headline`, `evidence`), how a number is written
+//! (`figures`) and what of a user's text may be shown as it is (`visible`, `markup`). Renderers know no model and no
+//! method; whatever a report holds, they do not panic.
 
 mod csv;
 mod evidence;
@@ -15,11 +16,11 @@ mod groups;
 mod headline;
 mod html;
 mod json;
+mod maps;
 mod markup;
 mod passage;
 mod read;
 mod scale;
-mod sites;
 mod svg;
 mod text;
 mod visible;
@@ -32,7 +33,7 @@ pub use read::read;
 pub enum Format {
     /// For a terminal.
     Text,
-    /// A document with indentation; [`read`] takes it back.
+    /// A document with indentation; [`read()`] takes it back.
     Json,
     /// The same on one line.
     Jsonl,

@@ -19,14 +19,6 @@ pub(crate) struct Piece<'a> {
     pub(crate) unit: Option<usize>,
 }
 
-impl Passage<'_> {
-    /// Whether the field reads from right to left.
-    pub(crate) fn begins_right(&self) -> bool {
-        let letters = self.pieces.iter().find(|piece| piece.text.chars().any(char::is_alphabetic));
-        letters.is_some_and(|piece| crate::visible::begins_right(piece.text))
-    }
-}
-
 /// The fields with their units. Units of no field (a model that was given no text) come last, one after the other.
 pub(crate) fn passages(attribution: &Attribution) -> Vec<Passage<'_>> {
     let (input, units) = (&attribution.subject.input, &attribution.units);

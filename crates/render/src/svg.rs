@@ -5,14 +5,16 @@ mod measure;
 mod passage;
 
 use crate::Options;
+use crate::figures::percent;
 use crate::groups::{Group, groups, names};
-use crate::markup::{Escaped, minus};
-use exegete_core::report::{Report, Subject};
+use crate::headline::{asked, asked_map, said};
+use crate::markup::Escaped;
+use exegete_core::report::{Attribution, Report, Subject};
 
 /// Pixels a terminal column.
 const COLUMN: f64 = 8.0;
 const MARGIN: f64 = 16.0;
-const FONT: &str = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif";
+const FONT: &str = "Verdana, DejaVu Sans, Helvetica, Arial, sans-serif";
 /// Blue is for, orange against; safe for the colour-blind.
 const FOR: &str = "#0072bc";
 const AGAINST: &str = "#e27800";
@@ -30,7 +32,7 @@ impl Sheet {
     /// A line of small text.
     fn caption(&mut self, text: &str, size: f64, weight: &str) {
         self.y += size * 1.5;
-        let text = crate::visible::clipped(text, (self.width / size * 1.5) as usize);
+        let text = measure::clipped(&crate::visible::visible(text), size, self.width - 2.0 * MARGIN);
         self.out += &format!(
             "<text x=\"{MARGIN}\" y=\"{:.1}\" font-size=\"{size}\" font-weight=\"{weight}\" fill=\"#333\">{}</text>\n",
             self.y,
@@ -49,14 +51,9 @@ pub(crate) fn render(report: &Report, options: &Options) -> String {
     let mut sheet = Sheet { width, y: 0.0, out: String::new() };
     for group in groups(report) {
         match group {
-            Group::Attributions(members) => {
-                for (member, name) in members.iter().zip(names(&members)) {
-                    head(&mut sheet, &member.subject, &name);
-                    passage::passages(&mut sheet, member);
-                }
-            }
+            Group::Attributions(members) => attributions(&mut sheet, &members),
             Group::Map(map) => {
-                head(&mut sheet, &map.subject, &map.subject.method);
+                head(&mut sheet, &map.subject, &asked_map(map));
                 map::map(&mut sheet, map);
             }
             Group::Table(table) => {
@@ -73,14 +70,27 @@ pub(crate) fn render(report: &Report, options: &Options) -> String {
     )
 }
 
-fn head(sheet: &mut Sheet, subject: &Subject, name: &str) {
-    let said = crate::headline::said(&subject.prediction);
-    let probability =
-        said.probability.map_or_else(String::new, |p| format!(" {}", crate::figures::percent(p)));
+/// One text, once for each method.
+fn attributions(sheet: &mut Sheet, members: &[&Attribution]) {
+    let Some(first) = members.first() else { return };
+    head(sheet, &first.subject, &asked(members));
+    for (member, name) in members.iter().zip(names(members)) {
+        if members.len() > 1 {
+            sheet.skip(6.0);
+            sheet.caption(&name, 12.0, "bold");
+        }
+        passage::passages(sheet, member);
+        sheet.skip(6.0);
+    }
+    sheet.skip(4.0);
+    sheet.caption("blue with a solid line: for; orange with a dashed line: against", 10.0, "normal");
+}
+
+fn head(sheet: &mut Sheet, subject: &Subject, asked: &str) {
+    let said = said(&subject.prediction);
+    let probability = said.probability.map_or_else(String::new, |p| format!(" {}", percent(p)));
     sheet.caption(&format!("{}{probability}", said.decision), 16.0, "bold");
-    let value = minus(&crate::figures::figure(subject.value));
-    sheet.caption(&format!("{} = {value}, {name}", subject.target), 12.0, "normal");
-    sheet.skip(8.0);
+    sheet.caption(asked, 12.0, "normal");
 }
 
 /// The fill of a cell by its strength.

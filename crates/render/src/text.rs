@@ -10,9 +10,9 @@ mod screen;
 mod units;
 
 use crate::Options;
-use crate::figures::{figure, percent};
+use crate::figures::percent;
 use crate::groups::{Group, groups};
-use crate::headline::{Said, cost, said};
+use crate::headline::{Said, asked, cost, said};
 use exegete_core::report::{Attribution, Provenance, Report, Subject, Verdict};
 use paint::{Span, Tone};
 use screen::Screen;
@@ -37,7 +37,7 @@ pub(crate) fn render(report: &Report, options: &Options) -> String {
 
 fn attribution(screen: &mut Screen, attribution: &Attribution, provenance: &Provenance) {
     let subject = &attribution.subject;
-    header(screen, subject, &format!("by {} at {}", subject.method, attribution.site), provenance);
+    header(screen, subject, &asked(&[attribution]), provenance);
     verdict(screen, attribution.checks.verdict.as_ref());
     screen.blank();
     heat::passages(screen, attribution);
@@ -47,20 +47,18 @@ fn attribution(screen: &mut Screen, attribution: &Attribution, provenance: &Prov
 }
 
 /// What the model says, what is explained, and what the reader must know of it.
-fn header(screen: &mut Screen, subject: &Subject, how: &str, provenance: &Provenance) {
+fn header(screen: &mut Screen, subject: &Subject, asked: &str, provenance: &Provenance) {
     let Said { decision, probability, others } = said(&subject.prediction);
     let probability = probability.map_or_else(String::new, |p| format!(" {}", percent(p)));
     let others = if others.is_empty() { others } else { format!(" ({others})") };
     screen.line(0, 2, &[Span::strong(decision), Span::strong(probability), Span::faint(others)]);
-    let value = figure(subject.value);
-    let what = format!("{} = {value} {how}, model {}", subject.target, provenance.model.name);
-    screen.line(0, 2, &[Span::faint(what)]);
-    notes(screen, &subject.notes);
+    screen.line(0, 2, &[Span::faint(format!("{asked}, model {}", provenance.model.name))]);
+    notes(screen, 0, &subject.notes);
 }
 
-fn notes(screen: &mut Screen, notes: &[String]) {
+fn notes(screen: &mut Screen, indent: usize, notes: &[String]) {
     for note in notes {
-        screen.line(0, 2, &[Span::new("note: ", Tone::Warning), Span::plain(note)]);
+        screen.line(indent, indent + 2, &[Span::new("note: ", Tone::Warning), Span::plain(note)]);
     }
 }
 
@@ -75,7 +73,7 @@ fn verdict_at(screen: &mut Screen, indent: usize, verdict: Option<&Verdict>) {
         screen.line(indent, indent + 2, &[Span::new("✗ ", Tone::Failure), Span::new(failure, Tone::Failure)]);
     }
     if !sentence.is_empty() {
-        screen.line(indent, indent + 2, &[Span::plain(sentence)]);
+        screen.line(indent, indent, &[Span::plain(sentence)]);
     }
 }
 
@@ -87,5 +85,5 @@ fn provenance(screen: &mut Screen, provenance: &Provenance) {
     if !fingerprint.is_empty() {
         made += &format!(" ({fingerprint})");
     }
-    screen.line(0, 2, &[Span::faint(made)]);
+    screen.line(0, 0, &[Span::faint(made)]);
 }

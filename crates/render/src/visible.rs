@@ -2,6 +2,9 @@
 
 use unicode_width::UnicodeWidthStr;
 
+/// First strong isolate and its end.
+const FENCES: [char; 2] = ['\u{2068}', '\u{2069}'];
+
 /// The text with characters that steer terminals or reorder lines replaced by visible ones; spaces of all kinds
 /// become plain ones.
 pub(crate) fn visible(text: &str) -> String {
@@ -11,12 +14,21 @@ pub(crate) fn visible(text: &str) -> String {
 fn shown(c: char) -> char {
     match c {
         '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => ' ',
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        // Noncharacters are not allowed in XML.
+        '\u{fdd0}'..='\u{fdef}' | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        c => pictured(c),
+    }
+}
+
+/// A control as its picture, for tables that keep everything else as it is.
+pub(crate) fn pictured(c: char) -> char {
+    match c {
+        '\t' | '\n' | '\r' => c,
         '\u{7f}' => '␡',
         // The control pictures stand in the order of the controls.
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
-        '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        // Noncharacters are not allowed in XML.
-        '\u{fdd0}'..='\u{fdef}' | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        '\u{80}'..='\u{9f}' => '\u{fffd}',
         c => c,
     }
 }
@@ -39,6 +51,9 @@ pub(crate) fn clipped(text: &str, columns: usize) -> String {
         out.push_str(grapheme);
     }
     out.push('…');
+    if text.ends_with(FENCES[1]) {
+        out.push(FENCES[1]);
+    }
     out
 }
 
@@ -47,19 +62,19 @@ pub(crate) fn runs_left(text: &str) -> bool {
     text.chars().any(right_to_left)
 }
 
-/// Whether the text begins from the right: its first letter decides.
-pub(crate) fn begins_right(text: &str) -> bool {
-    text.chars().find(|c| c.is_alphabetic()).is_some_and(right_to_left)
-}
-
 fn right_to_left(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}'
         | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
+/// Text between marks that make it run in the direction of its own first letter and leave its neighbours alone.
+pub(crate) fn fenced(text: &str) -> String {
+    format!("{}{text}{}", FENCES[0], FENCES[1])
+}
+
 /// Right-to-left text fenced off, so that it does not reorder what stands beside it.
 pub(crate) fn isolated(text: String) -> String {
-    if runs_left(&text) { format!("\u{2068}{text}\u{2069}") } else { text }
+    if runs_left(&text) { fenced(&text) } else { text }
 }
 
 #[cfg(test)]
@@ -88,6 +103,7 @@ mod tests {
             ("电影很好", 5, "电影…"),
             ("👩‍👩‍👧 x", 2, "…"),
             ("ab", 0, "…"),
+            ("\u{2068}נהדר\u{2069}", 3, "\u{2068}נה…\u{2069}"),
         ] {
             assert_eq!(clipped(text, columns), expected);
         }

@@ -6,7 +6,7 @@ use crate::scale::{Scale, ranked};
 use exegete_core::report::Attribution;
 
 /// How many units are listed before the rest is only counted.
-const LISTED: usize = 24;
+const LISTED: usize = 16;
 
 /// Where zero and one unit of score lie on the axis, in per cent.
 struct Axis {
@@ -47,14 +47,14 @@ pub(super) fn bars(attribution: &Attribution) -> String {
     let listed: Vec<usize> =
         ranked(values).into_iter().filter(|unit| *unit < units.len()).take(LISTED).collect();
     let rows: String = listed.iter().map(|unit| row(attribution, *unit, scale, &axis)).collect();
-    let error = if errors.is_empty() { "" } else { "<th class=\"number\">error</th>" };
+    let error = if errors.is_empty() { "" } else { "<th class=\"number extra\">error</th>" };
     let more = match units.len() - listed.len() {
         0 => String::new(),
         more => format!("<p class=\"soft\">and {}</p>\n", count(more, "weaker unit")),
     };
     format!(
         "<table class=\"bars\">\n<thead><tr><th>unit</th><th class=\"number\">value</th>{error}\
-         <th class=\"number\">share</th><th></th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n{more}"
+         <th class=\"number extra\">share</th><th></th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n{more}"
     )
 }
 
@@ -71,10 +71,10 @@ fn row(attribution: &Attribution, unit: usize, scale: Scale, axis: &Axis) -> Str
     } else {
         let error =
             error.map_or_else(String::new, |e| format!("±{}", signed(e, decimals).trim_start_matches('+')));
-        format!("<td class=\"number soft\">{error}</td>")
+        format!("<td class=\"number extra soft\">{error}</td>")
     };
     format!(
-        "<tr><td><bdi>{}</bdi></td><td class=\"number\">{number}</td>{error}<td class=\"number\">{}</td>\
+        "<tr><td><bdi>{}</bdi></td><td class=\"number\">{number}</td>{error}<td class=\"number extra\">{}</td>\
          <td class=\"bar\"><div><i class=\"{class}\" style=\"--s:1;{}\"></i>{whisker}<i class=\"zero\" style=\"left:{:.1}%\"></i></div></td></tr>\n",
         Escaped(&attribution.units[unit].text),
         share(scale.share(value)),

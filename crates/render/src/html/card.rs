@@ -19,31 +19,18 @@ pub(super) fn card(attribution: &Attribution) -> String {
     format!("<div class=\"card\">\n<h2>Evidence</h2>\n{checks}{layers}{key}</div>\n")
 }
 
-const KEY: &str = "<p class=\"legend\"><span class=\"key own\"></span>own ranking \
-    <span class=\"key random\"></span>random rankings, mean and range \
-    <span class=\"key reversed\"></span>reversed</p>\n";
+const KEY: &str = "<p class=\"legend keys\"><span><i class=\"key own\"></i>own ranking</span> \
+    <span><i class=\"key random\"></i>random rankings, mean and range</span> \
+    <span><i class=\"key reversed\"></i>reversed</span></p>\n";
 
 fn check(line: &Line<'_>) -> String {
     let chart = line.chart.as_ref().map_or_else(String::new, chart);
     format!(
         "<div class=\"check\">\n<h3>{}</h3>\n<p>{} <small>{}</small></p>\n{chart}</div>\n",
         line.name,
-        Escaped(&minus_numbers(&line.figures)),
-        line.meaning
+        super::tied(&line.figures),
+        [line.meaning, line.good].join(if line.good.is_empty() { "" } else { "; " })
     )
-}
-
-/// A true minus sign where a hyphen begins a number; the hyphens of words stay.
-fn minus_numbers(text: &str) -> String {
-    let mut out = String::new();
-    let mut before = ' ';
-    for (at, c) in text.char_indices() {
-        let number =
-            c == '-' && !before.is_alphanumeric() && text[at + 1..].starts_with(|c: char| c.is_ascii_digit());
-        out.push(if number { '−' } else { c });
-        before = c;
-    }
-    out
 }
 
 /// What the scores sum to at each layer.

@@ -25,7 +25,9 @@ struct Plot<'a> {
     /// The lowest and highest of random rankings at each place.
     band: Vec<(f64, f64)>,
     /// Always part of the axis.
-    must_show: [f64; 2],
+    must_show: f64,
+    /// What the key below the charts does not say.
+    note: &'static str,
 }
 
 /// A chart of a check, and of nothing where there is nothing to draw.
@@ -55,7 +57,8 @@ fn erasure(erasure: &Erasure) -> String {
             Series { class: "own", values: &erasure.own.values },
         ],
         band,
-        must_show: [0.0, 0.0],
+        must_show: 0.0,
+        note: "",
     })
 }
 
@@ -68,7 +71,8 @@ fn curve(curve: &Curve) -> String {
             Series { class: "own", values: &curve.values },
         ],
         band: Vec::new(),
-        must_show: [0.0, 0.0],
+        must_show: 0.0,
+        note: "",
     })
 }
 
@@ -85,7 +89,8 @@ fn randomisation(steps: &[Randomisation]) -> String {
             Series { class: "own", values: &correlation },
         ],
         band: Vec::new(),
-        must_show: [0.0, 1.0],
+        must_show: 1.0,
+        note: "grey: of absolute scores",
     })
 }
 
@@ -95,7 +100,7 @@ fn ends(shares: &[f64]) -> [String; 2] {
 
 fn draw(plot: &Plot<'_>) -> String {
     let lines = plot.series.iter().flat_map(|series| series.values.iter().copied());
-    let all: Vec<f64> = lines.chain(plot.must_show).filter(|v| v.is_finite()).collect();
+    let all: Vec<f64> = lines.chain([plot.must_show]).filter(|v| v.is_finite()).collect();
     let banded = plot.band.iter().flat_map(|(low, high)| [*low, *high]).filter(|v| v.is_finite());
     let (low, high) = all
         .iter()
@@ -109,10 +114,14 @@ fn draw(plot: &Plot<'_>) -> String {
     let frame = Frame { low, high, places };
     let series: String = plot.series.iter().map(|series| frame.series(series)).collect();
     format!(
-        "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\"><title>{}</title>{}{}{series}</svg>\n",
+        "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\"><title>{}</title>{}{}{series}\
+         <text class=\"end\" x=\"{}\" y=\"{}\">{}</text></svg>\n",
         plot.title,
         frame.axes(&plot.ends),
-        frame.band(&plot.band)
+        frame.band(&plot.band),
+        WIDTH - MARGINS[1],
+        MARGINS[2] + 11.0,
+        plot.note
     )
 }
 

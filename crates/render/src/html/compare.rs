@@ -1,10 +1,10 @@
 //! Several methods over one text, side by side.
 
-use super::{card, heat, params, verdict};
+use super::{card, heat, notes, params, verdict};
 use crate::figures::{column_decimals, count, signed};
-use crate::groups::names;
+use crate::groups::{beside, names, own_notes};
 use crate::markup::{Escaped, minus};
-use crate::scale::{Scale, strongest};
+use crate::scale::Scale;
 use exegete_core::report::{Attribution, Provenance};
 
 /// How many units are listed, in the order of the text.
@@ -14,8 +14,7 @@ const LISTED: usize = 100;
 pub(super) fn compare(members: &[&Attribution], provenance: &Provenance) -> String {
     let Some(first) = members.first() else { return String::new() };
     let names = names(members);
-    let how = format!("and {} more, side by side", members.len() - 1);
-    let header = super::header(&first.subject, &how, provenance);
+    let header = super::header(&first.subject, &crate::headline::asked(members), provenance);
     let columns = |part: &dyn Fn(&Attribution, &str) -> String| {
         let column =
             |(member, name): (&&Attribution, &String)| format!("<div>\n{}</div>\n", part(member, name));
@@ -26,24 +25,19 @@ pub(super) fn compare(members: &[&Attribution], provenance: &Provenance) -> Stri
     };
     let texts = columns(&|member, name| {
         let name = format!("<h2>{}</h2>\n", Escaped(name));
-        [name, verdict(member.checks.verdict.as_ref()), heat::passages(member)].concat()
+        let notes = notes(&own_notes(member, first));
+        [name, notes, verdict(member.checks.verdict.as_ref()), heat::passages(member)].concat()
     });
     let cards = columns(&|member, name| {
         let name = format!("<h2>{}</h2>\n", Escaped(name));
         [name, card::card(member), params(&member.subject)].concat()
     });
-    [header, texts, heat::legend(&first.subject.target), table(members, &names), cards].concat()
+    [header, texts, heat::legend(&first.subject.target, heat::LINES), table(members, &names), cards].concat()
 }
 
 fn table(members: &[&Attribution], names: &[String]) -> String {
     let units = &members[0].units;
-    let scales: Vec<Scale> = members.iter().map(|member| Scale::new(&member.values)).collect();
-    let listed = strongest(units.len(), LISTED, |unit| {
-        let strength = |(member, scale): (&&Attribution, &Scale)| {
-            scale.strength(member.values.get(unit).copied().unwrap_or(0.0)).abs()
-        };
-        members.iter().zip(&scales).map(strength).fold(0.0, f64::max)
-    });
+    let (scales, listed) = beside(members, LISTED);
     let heads: String =
         names.iter().map(|name| format!("<th class=\"number\">{}</th>", Escaped(name))).collect();
     let row = |unit: &usize| {

@@ -6,6 +6,9 @@ use crate::passage::{Piece, passages as of};
 use crate::scale::Scale;
 use exegete_core::report::Attribution;
 
+/// The marks of units.
+pub(super) const LINES: [&str; 2] = ["dashed line", "solid line"];
+
 /// The fields of a text, apart and with their names where there are several.
 pub(super) fn passages(attribution: &Attribution) -> String {
     let scale = Scale::new(&attribution.values);
@@ -42,18 +45,18 @@ fn piece(piece: &Piece<'_>, attribution: &Attribution, scale: Scale) -> String {
 /// Attributes that colour something by a strength; none where it is too weak to see.
 pub(super) fn ground(strength: f64) -> Option<String> {
     let class = if strength < 0.0 { "against" } else { "for" };
-    (strength.abs() >= 0.02).then(|| format!("class=\"{class}\" style=\"--s:{:.2}\"", strength.abs()))
+    (strength.abs() >= 0.04).then(|| format!("class=\"{class}\" style=\"--s:{:.2}\"", strength.abs()))
 }
 
-/// How to read the colours.
-pub(super) fn legend(target: &str) -> String {
+/// How to read the colours, and the marks that say the same without them.
+pub(super) fn legend(target: &str, [against, r#for]: [&str; 2]) -> String {
     let step = |strength: &f64| {
         ground(*strength)
             .map_or_else(String::new, |ground| format!("<span {ground}>&nbsp;&nbsp;&nbsp;</span>"))
     };
     let steps: String = [-1.0, -0.6, -0.3, -0.1, 0.1, 0.3, 0.6, 1.0].iter().map(step).collect();
     format!(
-        "<p class=\"legend\">against (dashed line) {steps} for (solid line) <code>{}</code></p>\n",
+        "<p class=\"legend\">against ({against}) {steps} for ({for}) <code>{}</code></p>\n",
         Escaped(target)
     )
 }

@@ -3,10 +3,10 @@
 mod spread;
 
 use super::heat::ground;
-use crate::figures::{count, figure, percent, signed};
+use crate::figures::{figure, percent, signed};
+use crate::maps::{Heads, Shown, shown};
 use crate::markup::{Escaped, minus};
-use crate::scale::{Scale, strongest};
-use crate::sites::{Heads, heads};
+use crate::scale::Scale;
 use exegete_core::report::{Map, MapLayer, Provenance};
 
 /// How many tokens are shown, in the order of the text.
@@ -15,43 +15,36 @@ const LISTED: usize = 256;
 /// Header, grid, and the spread of each layer.
 pub(super) fn map(map: &Map, provenance: &Provenance) -> String {
     let subject = &map.subject;
-    let how = format!("by <b>{}</b> at {}", Escaped(&subject.method), count(map.layers.len(), "site"));
-    let scale = Scale::new(map.layers.iter().flat_map(|layer| &layer.token_values));
-    let listed = strongest(map.tokens.len(), LISTED, |token| {
-        let value =
-            |layer: &MapLayer| layer.token_values.get(token).map_or(0.0, |v| scale.strength(*v).abs());
-        map.layers.iter().map(value).fold(0.0, f64::max)
-    });
+    let shown = shown(map, LISTED);
     [
-        super::header(subject, &how, provenance),
-        grid(map, scale, &listed),
-        super::heat::legend(&subject.target),
-        spread::spreads(map, &listed),
+        super::header(subject, &crate::headline::asked_map(map), provenance),
+        grid(map, &shown),
+        super::heat::legend(&subject.target, ["−", "+"]),
+        spread::spreads(map, &shown.tokens),
         super::params(subject),
     ]
     .concat()
 }
 
-fn grid(map: &Map, scale: Scale, listed: &[usize]) -> String {
-    let sites: Vec<&str> = map.layers.iter().map(|layer| layer.site.as_str()).collect();
-    let Heads { heads, key } = heads(&sites);
-    let head =
-        |(head, site): (&String, &&str)| format!("<th title=\"{}\">{}</th>", Escaped(site), Escaped(head));
-    let heads: String = heads.iter().zip(&sites).map(head).collect();
+fn grid(map: &Map, shown: &Shown) -> String {
+    let Shown { scale, tokens, left_out, heads: Heads { heads, key } } = shown;
+    let head = |(head, layer): (&String, &MapLayer)| {
+        format!("<th title=\"{}\">{}</th>", Escaped(&layer.site), Escaped(head))
+    };
+    let heads: String = heads.iter().zip(&map.layers).map(head).collect();
     let row = |token: &usize| {
-        let cells: String = map.layers.iter().map(|layer| cell(layer, scale, *token)).collect();
+        let cells: String = map.layers.iter().map(|layer| cell(layer, *scale, *token)).collect();
         format!("<tr><th scope=\"row\"><bdi>{}</bdi></th>{cells}</tr>\n", Escaped(&map.tokens[*token].piece))
     };
-    let rows: String = listed.iter().map(row).collect();
-    let more = match map.tokens.len() - listed.len() {
-        0 => String::new(),
-        more => format!("<p class=\"soft\">and {}</p>\n", count(more, "weaker token")),
-    };
+    let rows: String = tokens.iter().map(row).collect();
+    let more =
+        if left_out.is_empty() { String::new() } else { format!("<p class=\"soft\">{left_out}</p>\n") };
     format!(
         "<div class=\"wide\"><table class=\"map\">\n<thead><tr><th></th>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n\
-         <tfoot>\n{}</tfoot>\n</table></div>\n{more}<p class=\"soft\">columns: {}; the largest score is {}; entropy in bits</p>\n",
+         <tfoot>\n{}</tfoot>\n</table></div>\n{more}\
+         <p class=\"soft\">columns: {}; the largest score is {}; entropy in bits</p>\n",
         feet(map),
-        Escaped(&key),
+        Escaped(key),
         figure(scale.largest())
     )
 }

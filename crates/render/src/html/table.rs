@@ -1,14 +1,20 @@
 //! A table of a report.
 
-use crate::figures::figure;
+use crate::figures::fixed;
 use crate::markup::{Escaped, minus};
 use exegete_core::report::{Cell, Table};
 
 /// Title, columns, notes.
 pub(super) fn table(table: &Table) -> String {
-    let head = |head: &String| format!("<th>{}</th>", Escaped(head));
-    let heads: String = table.columns.iter().map(head).collect();
-    let row = |row: &Vec<Cell>| format!("<tr>{}</tr>\n", row.iter().map(cell).collect::<String>());
+    let head = |(index, head): (usize, &String)| {
+        let words = table.rows.iter().any(|row| matches!(row.get(index), Some(Cell::Word(_))));
+        format!("<th{}>{}</th>", if words { "" } else { " class=\"number\"" }, Escaped(head))
+    };
+    let heads: String = table.columns.iter().enumerate().map(head).collect();
+    let decimals = crate::figures::columns(table);
+    let cell = |(cell, decimals): (&Cell, &usize)| self::cell(cell, *decimals);
+    let row =
+        |row: &Vec<Cell>| format!("<tr>{}</tr>\n", row.iter().zip(&decimals).map(cell).collect::<String>());
     let rows: String = table.rows.iter().map(row).collect();
     format!(
         "<h1>{}</h1>\n<div class=\"wide\"><table class=\"table\">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n{}",
@@ -17,13 +23,13 @@ pub(super) fn table(table: &Table) -> String {
     )
 }
 
-fn cell(cell: &Cell) -> String {
+fn cell(cell: &Cell, decimals: usize) -> String {
     match cell {
         Cell::Estimate { mean, error } => {
-            let (mean, error) = (minus(&figure(*mean)), figure(*error));
+            let (mean, error) = (minus(&fixed(*mean, decimals)), fixed(*error, decimals));
             format!("<td class=\"number\">{mean} <span class=\"soft\">± {error}</span></td>")
         }
-        Cell::Number(value) => format!("<td class=\"number\">{}</td>", minus(&figure(*value))),
+        Cell::Number(value) => format!("<td class=\"number\">{}</td>", minus(&fixed(*value, decimals))),
         Cell::Word(word) => format!("<td><bdi>{}</bdi></td>", Escaped(word)),
         Cell::Empty => "<td></td>".to_owned(),
     }

@@ -4,7 +4,7 @@ use super::paint::Span;
 use super::screen::Screen;
 use crate::evidence::{Chart, lines, random_mean};
 use crate::figures::{figure, percent};
-use exegete_core::report::{Attribution, Checks, Erasure, Randomisation};
+use exegete_core::report::{Attribution, Checks, Erasure};
 
 /// Every check that was made.
 pub(super) fn card(screen: &mut Screen, attribution: &Attribution) {
@@ -17,8 +17,11 @@ pub(super) fn card(screen: &mut Screen, attribution: &Attribution) {
     let column = if screen.width >= 60 { 21 } else { 4 };
     for line in lines {
         let mut spans = vec![Span::plain(line.figures)];
-        spans.extend(line.chart.as_ref().map(|chart| Span::plain(format!("  {}", drawn(chart)))));
-        spans.push(Span::faint(format!(" ({})", line.meaning)));
+        spans.extend(line.chart.as_ref().and_then(drawn).map(|drawn| Span::plain(format!(" {drawn}"))));
+        let hints: Vec<&str> = [line.gloss, line.good].into_iter().filter(|hint| !hint.is_empty()).collect();
+        // A hint breaks as a whole: a lonely last word looks like a figure.
+        let hint = hints.join("; ").replace(' ', "\u{a0}");
+        spans.extend((!hint.is_empty()).then(|| Span::faint(format!(" ({hint})"))));
         screen.entry(line.name, column, &spans);
     }
     layers(screen, &attribution.checks, column);
@@ -33,24 +36,15 @@ fn layers(screen: &mut Screen, checks: &Checks, column: usize) {
     }
 }
 
-fn drawn(chart: &Chart<'_>) -> String {
+/// Curves; the few bins of an erasure say no more than their mean.
+fn drawn(chart: &Chart<'_>) -> Option<String> {
     match chart {
-        Chart::Erasure(erasure) => sparklines(&[&erasure.own.values, &bin_means(erasure)]),
-        Chart::Curve(curve) => sparklines(&[&curve.values, &curve.random]),
+        Chart::Erasure(_) => None,
+        Chart::Curve(curve) => Some(sparklines(&[&curve.values, &curve.random])),
         Chart::Randomisation(steps) => {
-            sparklines(&[&steps.iter().map(|step: &Randomisation| step.correlation).collect::<Vec<_>>()])
+            Some(sparklines(&[&steps.iter().map(|step| step.correlation).collect::<Vec<_>>()]))
         }
     }
-}
-
-/// The mean over random rankings in each bin.
-fn bin_means(erasure: &Erasure) -> Vec<f64> {
-    let mean = |bin: usize| {
-        let values: Vec<f64> =
-            erasure.random.iter().filter_map(|drop| drop.values.get(bin)).copied().collect();
-        values.iter().sum::<f64>() / values.len() as f64
-    };
-    (0..erasure.bins.len()).map(mean).filter(|mean| mean.is_finite()).collect()
 }
 
 /// Lines of small bars on one scale that holds zero; the second is what random rankings give.

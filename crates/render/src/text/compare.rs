@@ -5,8 +5,8 @@ use super::grid::{Column, Grid};
 use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::figures::{column_decimals, count, signed};
-use crate::groups::names;
-use crate::scale::{Scale, strongest};
+use crate::groups::{beside, names, own_notes};
+use crate::scale::Scale;
 use exegete_core::report::{Attribution, Provenance};
 
 /// How many units are listed, in the order of the text.
@@ -16,32 +16,24 @@ const LISTED: usize = 40;
 pub(super) fn compare(screen: &mut Screen, members: &[&Attribution], provenance: &Provenance) {
     let Some(first) = members.first() else { return };
     let names = names(members);
-    super::header(
-        screen,
-        &first.subject,
-        &format!("and {} more, side by side", members.len() - 1),
-        provenance,
-    );
+    super::header(screen, &first.subject, &crate::headline::asked(members), provenance);
     screen.blank();
     table(screen, members, &names);
+    if screen.colour {
+        screen.line(2, 2, &[Span::faint("blue: for, orange: against, by the largest score of each column")]);
+    }
     screen.blank();
     for (member, name) in members.iter().zip(&names) {
         screen.line(0, 2, &[Span::strong(name)]);
         super::verdict_at(screen, 2, member.checks.verdict.as_ref());
-        super::notes(screen, member.subject.notes.get(first.subject.notes.len()..).unwrap_or(&[]));
+        super::notes(screen, 2, &own_notes(member, first));
         screen.line(2, 4, &[Span::faint(short(member))]);
     }
 }
 
 fn table(screen: &mut Screen, members: &[&Attribution], names: &[String]) {
     let units = &members[0].units;
-    let scales: Vec<Scale> = members.iter().map(|member| Scale::new(&member.values)).collect();
-    let listed = strongest(units.len(), LISTED, |unit| {
-        let strength = |(member, scale): (&&Attribution, &Scale)| {
-            scale.strength(member.values.get(unit).copied().unwrap_or(0.0)).abs()
-        };
-        members.iter().zip(&scales).map(strength).fold(0.0, f64::max)
-    });
+    let (scales, listed) = beside(members, LISTED);
     let mut grid = Grid::new(2, 2);
     grid.columns.push(Column::word(""));
     grid.columns.extend(names.iter().map(|name| Column::number(name)));
@@ -55,7 +47,7 @@ fn table(screen: &mut Screen, members: &[&Attribution], names: &[String]) {
         screen.line(
             2,
             2,
-            &[Span::faint(format!("and {} more", count(units.len() - listed.len(), "weaker unit")))],
+            &[Span::faint(format!("and {}", count(units.len() - listed.len(), "weaker unit")))],
         );
     }
 }

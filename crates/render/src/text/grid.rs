@@ -2,7 +2,7 @@
 
 use super::paint::Span;
 use super::screen::Screen;
-use crate::figures::figure;
+use crate::figures::fixed;
 use crate::visible::clipped;
 use exegete_core::report::{Cell, Table};
 
@@ -108,16 +108,17 @@ pub(super) fn table(screen: &mut Screen, table: &Table) {
         let words = table.rows.iter().any(|row| matches!(row.get(index), Some(Cell::Word(_))));
         grid.columns.push(if words { Column::word(head) } else { Column::number(head) });
     }
-    grid.rows =
-        table.rows.iter().map(|row| row.iter().map(|cell| Span::plain(shown(cell))).collect()).collect();
+    let decimals = crate::figures::columns(table);
+    let cell = |(cell, decimals): (&Cell, &usize)| Span::plain(shown(cell, *decimals));
+    grid.rows = table.rows.iter().map(|row| row.iter().zip(&decimals).map(cell).collect()).collect();
     grid.print(screen);
-    super::notes(screen, &table.notes);
+    super::notes(screen, 0, &table.notes);
 }
 
-fn shown(cell: &Cell) -> String {
+fn shown(cell: &Cell, decimals: usize) -> String {
     match cell {
-        Cell::Estimate { mean, error } => format!("{} ± {}", figure(*mean), figure(*error)),
-        Cell::Number(value) => figure(*value),
+        Cell::Estimate { mean, error } => format!("{} ± {}", fixed(*mean, decimals), fixed(*error, decimals)),
+        Cell::Number(value) => fixed(*value, decimals),
         Cell::Word(word) => word.clone(),
         Cell::Empty => String::new(),
     }

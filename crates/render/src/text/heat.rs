@@ -28,15 +28,16 @@ pub(super) fn passages(screen: &mut Screen, attribution: &Attribution) {
 
 fn legend(screen: &mut Screen, target: &str) {
     if !screen.colour {
-        let key = format!(
-            "+ for, - against {target}; three signs: from 2/3 of the largest score, two: 1/3, one: 1/12"
-        );
-        return screen.line(2, 2, &[Span::faint(key)]);
+        let signs = "one sign from 1/12 of the largest score, two from 1/3, three from 2/3";
+        return screen.line(2, 2, &[Span::faint(format!("+ for, - against {target}; {signs}"))]);
     }
-    let step = |strength: &f64| Span::new("word", Tone::Heat(*strength));
+    let step =
+        |(label, strength): &(&str, f64)| Span::new(format!("\u{a0}{label}\u{a0}"), Tone::Heat(*strength));
+    let steps = [("75%", 1.0), ("50%", 0.6), ("25%", 0.3), ("8%", 0.1)];
     let mut spans = vec![Span::faint("against ")];
-    spans.extend([-0.9, -0.6, -0.3, -0.1, 0.1, 0.3, 0.6, 0.9].iter().map(step));
-    spans.push(Span::faint(format!(" for {target}")));
+    spans.extend(steps.iter().map(|(label, strength)| step(&(label, -strength))));
+    spans.extend(steps.iter().rev().map(step));
+    spans.push(Span::faint(format!(" for {target}, from these shares of the largest score")));
     screen.line(2, 2, &spans);
 }
 

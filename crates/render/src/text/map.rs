@@ -3,9 +3,9 @@
 use super::grid::{Column, Grid};
 use super::paint::{Span, Tone};
 use super::screen::Screen;
-use crate::figures::{count, figure, percent};
-use crate::scale::{Scale, strongest};
-use crate::sites::{Heads, heads};
+use crate::figures::{figure, percent};
+use crate::maps::{Heads, Shown, shown};
+use crate::scale::Scale;
 use exegete_core::report::{Map, MapLayer, Provenance};
 
 /// How many tokens are listed, in the order of the text.
@@ -13,34 +13,22 @@ const LISTED: usize = 128;
 
 /// The grid, and what each layer's scores come to.
 pub(super) fn map(screen: &mut Screen, map: &Map, provenance: &Provenance) {
-    let how = format!("by {} at {}", map.subject.method, count(map.layers.len(), "site"));
-    super::header(screen, &map.subject, &how, provenance);
+    super::header(screen, &map.subject, &crate::headline::asked_map(map), provenance);
     screen.blank();
-    let sites: Vec<&str> = map.layers.iter().map(|layer| layer.site.as_str()).collect();
-    let Heads { heads, key } = heads(&sites);
-    let scale = Scale::new(map.layers.iter().flat_map(|layer| &layer.token_values));
-    let listed = strongest(map.tokens.len(), LISTED, |token| strength(map, scale, token));
+    let Shown { scale, tokens, left_out, heads: Heads { heads, key } } = shown(map, LISTED);
     let mut grid = Grid::new(2, 1);
     grid.columns.push(Column::word(""));
     grid.columns.extend(heads.iter().map(|head| Column::number(head)));
-    for &token in &listed {
+    for token in tokens {
         let mut row = vec![Span::plain(&map.tokens[token].piece)];
         row.extend(map.layers.iter().map(|layer| cell(layer, scale, token)));
         grid.rows.push(row);
     }
     grid.rows.extend(feet(map));
     grid.print(screen);
-    if map.tokens.len() > listed.len() {
-        let more = count(map.tokens.len() - listed.len(), "weaker token");
-        screen.line(2, 2, &[Span::faint(format!("and {more}"))]);
-    }
+    screen.line(2, 2, &[Span::faint(left_out)]);
     screen.blank();
     legend(screen, scale, &key);
-}
-
-fn strength(map: &Map, scale: Scale, token: usize) -> f64 {
-    let value = |layer: &MapLayer| layer.token_values.get(token).map_or(0.0, |v| scale.strength(*v).abs());
-    map.layers.iter().map(value).fold(0.0, f64::max)
 }
 
 /// Tenths with a sign; a dot where there is less than half of one.

@@ -1,7 +1,7 @@
 //! Lines that fit a terminal.
 
 use super::paint::{Span, Tone, code};
-use crate::visible::width;
+use crate::visible::{fenced, width};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A terminal's lines, as they are put together.
@@ -116,7 +116,7 @@ impl Filling<'_> {
         let columns: usize = run.iter().map(|atom| atom.span.width()).sum();
         let space = usize::from(self.begun() && matches!(join, Join::Spaced | Join::Within));
         let fits = self.used + space + columns <= self.screen.width;
-        if !fits && self.begun() && self.hang + columns <= self.screen.width {
+        if !fits && self.used > self.hang && self.hang + columns <= self.screen.width {
             self.end();
         }
         for (index, atom) in run.iter().enumerate() {
@@ -126,7 +126,7 @@ impl Filling<'_> {
 
     fn atom(&mut self, atom: &Atom, join: Join) {
         let space = self.begun() && matches!(join, Join::Spaced | Join::Within);
-        if self.begun() && self.used + usize::from(space) + atom.span.width() > self.screen.width {
+        if self.used > self.hang && self.used + usize::from(space) + atom.span.width() > self.screen.width {
             self.end();
         } else if space {
             let tone = if join == Join::Within { atom.span.tone() } else { Tone::Plain };
@@ -134,7 +134,7 @@ impl Filling<'_> {
             self.used += 1;
         }
         for piece in self.cut(&atom.span) {
-            if self.begun() && self.used + piece.width() > self.screen.width {
+            if self.used > self.hang && self.used + piece.width() > self.screen.width {
                 self.end();
             }
             self.body.push_str(&self.screen.painted(&piece));
@@ -171,8 +171,9 @@ impl Filling<'_> {
         if body.is_empty() && lead.trim().is_empty() {
             return;
         }
-        let fences = if self.fenced { ["\u{2068}", "\u{2069}"] } else { [""; 2] };
-        self.screen.push(&format!("{lead}{}{}{}", fences[0], body.trim_end(), fences[1]));
+        let body = body.trim_end();
+        let body = if self.fenced { fenced(body) } else { body.to_owned() };
+        self.screen.push(&format!("{lead}{body}"));
     }
 }
 

@@ -42,8 +42,9 @@ pub(super) fn top(screen: &mut Screen, attribution: &Attribution) {
         grid.rows.push(row);
     }
     grid.print(screen);
-    if units.len() > LISTED {
-        screen.line(2, 2, &[Span::faint(format!("and {} more", count(units.len() - LISTED, "unit")))]);
+    if units.len() > grid.rows.len() {
+        let more = count(units.len() - grid.rows.len(), "weaker unit");
+        screen.line(2, 2, &[Span::faint(format!("and {more}"))]);
     }
 }
 

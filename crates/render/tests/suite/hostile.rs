@@ -2,7 +2,7 @@
 
 use super::samples::{self, HOSTILE, all_checks, attribution, map, report};
 use exegete_core::report::{Attribution, Cell, Item, Report, Table, UnitText};
-use exegete_render::{Format, Options, render};
+use exegete_render::{Format, Options, read, render};
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
@@ -178,6 +178,19 @@ proptest! {
     #[test]
     fn nothing_panics_or_leaks(report in reports(), width in 0..140usize) {
         assert_safe(&report, width);
+    }
+
+    /// A damaged file is refused or shown, never a panic.
+    #[test]
+    fn damaged_files_are_refused_or_shown(sample in 0..8usize, at in any::<prop::sample::Index>(), with in ".{0,3}", gone in 0..4usize) {
+        let (_, report) = samples::named().swap_remove(sample);
+        let mut json = render(&report, Format::Jsonl, &Options::default()).into_bytes();
+        let at = at.index(json.len());
+        let end = (at + gone).min(json.len());
+        json.splice(at..end, with.into_bytes());
+        if let Ok(report) = read(&json) {
+            assert_safe(&report, 80);
+        }
     }
 }
 

@@ -167,6 +167,8 @@ fn methods() -> Report {
             words.iter().map(|(field, word, value)| (*field, *word, change(*value))).collect();
         let mut item = attribution(&[("text", REVIEW)], &words, checks);
         item.subject.method = method.to_owned();
+        item.subject.notes =
+            (method == "kernel_shap").then(|| "stopped at 4096 samples".to_owned()).into_iter().collect();
         Item::Attribution(Box::new(item))
     };
     report([

@@ -1,4 +1,20 @@
-//! Short heads for the columns of a map.
+//! What every picture of a map needs: its scale, the tokens that are shown, short heads for its columns.
+
+use crate::figures::count;
+use crate::scale::{Scale, strongest};
+use exegete_core::report::{Map, MapLayer};
+
+/// A map as it is shown.
+pub(crate) struct Shown {
+    /// Of all its scores.
+    pub(crate) scale: Scale,
+    /// Tokens in the order of the text.
+    pub(crate) tokens: Vec<usize>,
+    /// Says how many tokens are left out; empty where none is.
+    pub(crate) left_out: String,
+    /// Of the columns.
+    pub(crate) heads: Heads,
+}
 
 /// The sites' varying part where they are alike but for one (`layer.3.out` → `3`), else numbers from 1 with a key.
 pub(crate) struct Heads {
@@ -8,8 +24,23 @@ pub(crate) struct Heads {
     pub(crate) key: String,
 }
 
+/// The map with at most `limit` tokens, the strongest.
+pub(crate) fn shown(map: &Map, limit: usize) -> Shown {
+    let scale = Scale::new(map.layers.iter().flat_map(|layer| &layer.token_values));
+    let tokens = strongest(map.tokens.len(), limit, |token| {
+        let size = |layer: &MapLayer| layer.token_values.get(token).map_or(0.0, |v| scale.strength(*v).abs());
+        map.layers.iter().map(size).fold(0.0, f64::max)
+    });
+    let left_out = match map.tokens.len() - tokens.len() {
+        0 => String::new(),
+        more => format!("and {}", count(more, "weaker token")),
+    };
+    let sites: Vec<&str> = map.layers.iter().map(|layer| layer.site.as_str()).collect();
+    Shown { scale, tokens, left_out, heads: heads(&sites) }
+}
+
 /// Heads for the columns of these sites.
-pub(crate) fn heads(sites: &[&str]) -> Heads {
+fn heads(sites: &[&str]) -> Heads {
     one_varies(sites).unwrap_or_else(|| {
         let numbered = |(index, site): (usize, &&str)| format!("{} {site}", index + 1);
         let key: Vec<_> = sites.iter().enumerate().map(numbered).collect();
