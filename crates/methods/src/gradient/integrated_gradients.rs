@@ -2,7 +2,7 @@
 //! networks*, 2017. The path lies in the activations of the job's site.
 
 use super::path::{Path, add, found, scaled, times, weighted};
-use crate::quadrature::{NESTED, Rule, coarse_weights, nested_points, nested_weights};
+use crate::quadrature::{Ladder, Rule};
 use crate::registry::{Axiom, Info, Method, params};
 use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::report::Completeness;
@@ -87,7 +87,7 @@ struct Integral {
     reached: bool,
 }
 
-/// Nested rules until neither the sum nor any token moves any more: a gap alone can close by cancellation.
+/// More and more points until neither the sum nor any token moves any more: a gap alone can close by cancellation.
 fn adaptive(
     job: &Job<'_>,
     info: &SiteInfo,
@@ -95,25 +95,31 @@ fn adaptive(
     tolerance: f64,
     products: &dyn Fn(&[f64]) -> Result<Vec<Array>>,
 ) -> Result<Integral> {
-    let mut all = products(&nested_points(0))?;
-    let mut before = tokens(info, &weighted(&all, &coarse_weights())?);
-    let mut level = 0;
+    let mut ladder = Ladder::new();
+    let mut all = products(ladder.alphas())?;
+    let sums: Vec<Vec<f64>> = all.iter().map(|values| tokens(info, values)).collect();
+    ladder.centre_on(|a, b| largest_change(&sums[a], &sums[b]));
+    let mut before: Option<Vec<f64>> = None;
     loop {
-        let scores = weighted(&all, &nested_weights(level))?;
+        let scores = weighted(&all, &ladder.weights())?;
         let now = tokens(info, &scores);
         let gap = Completeness::new(now.iter().copied(), path.difference).gap;
         let largest = now.iter().fold(0.0, |top: f64, v| top.max(v.abs()));
-        let moved = now.iter().zip(&before).fold(0.0, |top: f64, (a, b)| top.max((a - b).abs()));
+        let moved = before.as_ref().map_or(f64::INFINITY, |before| largest_change(&now, before));
         let change = if moved == 0.0 { 0.0 } else { moved / largest };
         let reached = gap <= tolerance && change <= tolerance;
-        let room = all.len() * 2 * path.delta.len() * size_of::<f32>() <= job.driver.memory_bytes / 2;
-        if reached || level + 1 == NESTED.len() || !room {
+        let room = 2 * all.len() * path.delta.len() * size_of::<f32>() <= job.driver.memory_bytes / 2;
+        let more = if reached || !room { Vec::new() } else { ladder.grow() };
+        if more.is_empty() {
             return Ok(Integral { scores, points: all.len(), change: Some(change), reached });
         }
-        level += 1;
-        before = now;
-        all.extend(products(&nested_points(level))?);
+        before = Some(now);
+        all.extend(products(&more)?);
     }
+}
+
+fn largest_change(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).fold(0.0, |top: f64, (a, b)| top.max((a - b).abs()))
 }
 
 fn tokens(info: &SiteInfo, values: &Array) -> Vec<f64> {
