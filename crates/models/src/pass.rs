@@ -239,10 +239,11 @@ pub(crate) fn bytes(c: &Config, sites: &[SiteInfo], row: &Row, plan: &Plan, size
             (10 * hidden + 3 * inner + 2 * maps, 6 * hidden + inner + if plain { 2 * maps } else { maps })
         }
         Record::Lowered | Record::Paired => {
-            (10 * hidden + 3 * inner + 3 * maps, 22 * hidden + 2 * inner + 2 * maps)
+            (10 * hidden + 9 * inner + 4 * maps, 22 * hidden + 2 * inner + 2 * maps)
         }
     };
     let kept: usize = plan.keep.iter().map(elements).sum();
-    let head = elements(&Site::Logits) * 3;
+    let head =
+        elements(&Site::Logits) * if plan.group() > 1 || plan.record == Record::Lowered { 9 } else { 3 };
     (tokens * (working + recorded * left) + kept + head) * size + elements(&Site::Logits) * size_of::<f64>()
 }

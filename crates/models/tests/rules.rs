@@ -1,5 +1,9 @@
 //! Rules beyond the gradient on whole transformers: DeepLIFT sums to the difference, relevance is conserved.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail by panicking, and says what it measured"
+)]
 
 use exegete_core::{
     Array, Change, Driver, Edit, Encoded, Example, Lrp, Model, Pass, Place, Plan, Record, Row, Rules, Seed,
@@ -157,6 +161,20 @@ fn relevance_is_conserved_in_every_golden_model() {
     assert!(all.values().all(|gap| *gap <= 1e-3), "{worst:?}");
 }
 
+/// The same checks are red for rules that do not sum up, and where the booked shares are left out.
+#[test]
+fn what_does_not_sum_up_is_noticed() {
+    let folder = root().join("bert-sequence");
+    let model = open(&folder, Precision::F32);
+    let rows = golden_rows(&*model, &folder);
+    assert!(deep_lift(&*model, &pairs(&rows), Rules::Gradient) > 0.05);
+    assert!(deep_lift(&*model, &pairs(&rows), Rules::Lrp(Lrp::Epsilon(0.0))) > 0.05);
+    let plan = Plan { record: Record::Lowered, ..Plan::keep([Site::EmbedWord]) };
+    let pass = model.open().unwrap().forward(&rows, &plan).unwrap();
+    let booked = pass.booked(&seeds(&*pass, 1), &[Site::EmbedWord], Rules::Lrp(Lrp::ZPlus)).unwrap();
+    assert!(booked.iter().enumerate().all(|(row, share)| share.abs() > 0.01 * output(&*pass, row).abs()));
+}
+
 const SENTENCES: [&str; 4] = [
     "A warm and honest film.",
     "It's not bad at all; in fact, it's one of the best comedies of the year.",
@@ -275,7 +293,7 @@ fn what_does_not_fit_together_is_refused() {
         found.map(drop).map_err(|error| error.to_string())
     };
     let refused = |found: String, expected: &str| assert!(found.contains(expected), "{found}");
-    refused(forward(&[short.clone()]), "needs a baseline");
+    refused(forward(std::slice::from_ref(&short)), "needs a baseline");
     refused(forward(&[short.clone(), long.clone()]), "equally long");
     refused(driven(&[short.clone(), zero(&short), short.clone()]).to_string(), "needs a baseline");
     refused(backward(&lowered, 2, RESCALE).unwrap_err(), "Paired");
@@ -289,7 +307,9 @@ fn what_does_not_fit_together_is_refused() {
     }
     // An operation without a rule is named: relevance does not flow through what makes attention weights.
     let scores = [Site::Layer(1, Place::Query), Site::Layer(1, Place::Scores)];
-    let pass = open.forward(&[short.clone()], &Plan { keep: scores.to_vec(), ..lowered.clone() }).unwrap();
+    let pass = open
+        .forward(std::slice::from_ref(&short), &Plan { keep: scores.to_vec(), ..lowered.clone() })
+        .unwrap();
     let cotangent = Array::full(pass.value(scores[1], 0).unwrap().shape, 1.0);
     let seed = [Seed { row: 0, site: scores[1], cotangent }];
     let error = pass.backward(&seed, &scores[..1], Rules::Lrp(Lrp::ZPlus)).unwrap_err().to_string();

@@ -1,4 +1,3 @@
-use super::elementwise;
 use crate::context::Context;
 use crate::gemm::{Product, View};
 use crate::scalar::Scalar;
@@ -52,51 +51,4 @@ pub(crate) fn pull_weight<T: Scalar>(
     let lhs = (cotangent.data(), View::rows(cotangent.cols()).t());
     let rhs = (x.data(), View::rows(x.cols()));
     ctx.product(Product::new(mnk, (dst, View::rows(x.cols())), lhs, rhs).accumulate(accumulate));
-}
-
-/// A matrix as the sum of what is above zero and what is below.
-pub(crate) struct Signed<T> {
-    above: Tensor<T>,
-    below: Tensor<T>,
-}
-
-impl<T: Scalar> Signed<T> {
-    pub(crate) fn new(ctx: &Context<T>, x: &Tensor<T>) -> Self {
-        let zero = T::default();
-        Self {
-            above: elementwise::map(ctx, x.clone(), |x| if x.above(zero) { x } else { zero }),
-            below: elementwise::map(ctx, x.clone(), |x| if zero.above(x) { x } else { zero }),
-        }
-    }
-
-    /// Σ of the products x·w above zero and of those below, for each output; `self` is the weight.
-    pub(crate) fn contributions(&self, ctx: &Context<T>, x: &Tensor<T>) -> (Tensor<T>, Tensor<T>) {
-        let x = Self::new(ctx, x);
-        let both = |a: &Tensor<T>, b: &Tensor<T>| {
-            let first = linear(ctx, &x.above, a, None);
-            elementwise::zip(ctx, first, &linear(ctx, &x.below, b, None), |a, b| a + b)
-        };
-        (both(&self.above, &self.below), both(&self.below, &self.above))
-    }
-
-    /// The pull to x where products above zero get `up` of their output and those below get `down`.
-    pub(crate) fn pull(
-        &self,
-        ctx: &Context<T>,
-        x: &Tensor<T>,
-        up: &Tensor<T>,
-        down: &Tensor<T>,
-    ) -> Tensor<T> {
-        let both = |a: &Tensor<T>, b: &Tensor<T>| {
-            Tensor::fill(ctx, x.rows(), x.cols(), |out| {
-                pull_input(ctx, out, false, up, a);
-                pull_input(ctx, out, true, down, b);
-            })
-        };
-        let (plus, minus) = (both(&self.above, &self.below), both(&self.below, &self.above));
-        let pick = |i: usize| if T::default().above(x.data()[i]) { minus.data()[i] } else { plus.data()[i] };
-        Tensor::fill(ctx, x.rows(), x.cols(), |out| {
-            out.iter_mut().enumerate().for_each(|(i, o)| *o = pick(i))
-        })
-    }
 }

@@ -12,14 +12,17 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Adds Σ f(a, b) over each row.
+    /// Adds Σ f(a, b) over each row of `b`; `a` has its shape, or is one row or one column for all.
     pub(crate) fn add<T: Scalar>(&mut self, a: &Tensor<T>, b: &Tensor<T>, f: impl Fn(f64, f64) -> f64) {
-        assert_eq!((a.rows(), a.cols()), (b.rows(), b.cols()), "booking different shapes");
-        let (rows, cols) = (a.rows(), a.cols().max(1));
+        let fits = |a: usize, b: usize| a == b || a == 1;
+        let (rows, cols) = (b.rows(), b.cols());
+        assert!(fits(a.rows(), rows) && fits(a.cols(), cols), "booking different shapes");
+        let (down, along) = (usize::from(a.rows() == rows), usize::from(a.cols() == cols));
         let entries = self.entries.entry(rows).or_insert_with(|| vec![0.0; rows]);
-        let pairs = a.data().chunks_exact(cols).zip(b.data().chunks_exact(cols));
-        for (entry, (a, b)) in entries.iter_mut().zip(pairs) {
-            *entry += a.iter().zip(b).map(|(a, b)| f(a.value(), b.value())).sum::<f64>();
+        for (row, entry) in entries.iter_mut().enumerate() {
+            let at = |col: usize| a.data()[row * down * a.cols() + col * along].value();
+            let b = &b.data()[row * cols..][..cols];
+            *entry += b.iter().enumerate().map(|(col, b)| f(at(col), b.value())).sum::<f64>();
         }
     }
 

@@ -11,8 +11,7 @@
 //! biases, added constants and stabilisers take is booked, so that nothing is lost unseen.
 
 use super::{Gradient, Sink, Table};
-use crate::kernels::elementwise;
-use crate::kernels::linear::Signed;
+use crate::kernels::{elementwise, rows, signed};
 use crate::op::{Op, Unary};
 use crate::scalar::Real;
 use crate::tape::Node;
@@ -82,35 +81,37 @@ impl Lrp {
         if !sink.wants(0) {
             return carry(node, m, sink, 0);
         }
-        let ctx = sink.context();
-        let (x, w, z) = (node.saved[0].as_ref()?, node.saved[1].as_ref()?, node.output.as_ref()?);
-        let bias = node.saved.get(2).and_then(Option::as_ref).map(|b| repeated(b, z.rows()));
+        let bias = node.saved.get(2).and_then(Option::as_ref);
         if let Shares::Epsilon(_) = self.0 {
             let m = self.stabilised(node, m, sink)?;
             bias.iter().for_each(|b| sink.book(b, &m, |b, m| b * m));
             return sink.on(0, |sink| Gradient.pull(node, m, sink));
         }
-        let signed = Signed::new(ctx, w);
-        let (mut above, mut below) = signed.contributions(ctx, x);
-        if let Some(b) = &bias {
-            above = elementwise::zip(ctx, above, b, |p, b| p + T::from_f64(b.value().max(0.0)));
-            below = elementwise::zip(ctx, below, b, |n, b| n + T::from_f64(b.value().min(0.0)));
+        let ctx = sink.context();
+        let (x, w, z) = (node.saved[0].as_ref()?, node.saved[1].as_ref()?, node.output.as_ref()?);
+        let (mut above, mut below) = signed::contributions(ctx, x, w);
+        if let Some(b) = bias {
+            above = rows::with_row(ctx, &above, b, |p, b| p + T::from_f64(b.value().max(0.0)));
+            below = rows::with_row(ctx, &below, b, |n, b| n + T::from_f64(b.value().min(0.0)));
         }
         let share = |i: usize| {
-            let at = |x: &Tensor<T>| x.data()[i].value();
-            self.share(at(z) * at(&m), at(z), at(&above), at(&below))
+            let [z, m, above, below] = [z, &m, &above, &below].map(|x| x.data()[i].value());
+            self.share(z * m, z, above, below)
         };
-        let shares: Vec<Share> = (0..z.data().len()).map(share).collect();
-        let of = |pick: fn(&Share) -> f64| {
-            Tensor::new(z.rows(), z.cols(), shares.iter().map(|share| T::from_f64(pick(share))).collect())
+        let of = |pick: fn(Share) -> f64| {
+            let fill = |(i, out): (usize, &mut T)| *out = T::from_f64(pick(share(i)));
+            Tensor::fill(ctx, z.rows(), z.cols(), |out| out.iter_mut().enumerate().for_each(fill))
         };
-        let (up, down, lost) = (of(|share| share.up), of(|share| share.down), of(|share| share.lost));
-        if let Some(b) = &bias {
+        let (up, down) = (of(|share| share.up), of(|share| share.down));
+        if sink.books() {
+            let lost = of(|share| share.lost);
+            sink.book(&lost, &lost, |lost, _| lost);
+        }
+        if let Some(b) = bias {
             sink.book(b, &up, |b, up| b.max(0.0) * up);
             sink.book(b, &down, |b, down| b.min(0.0) * down);
         }
-        sink.book(&lost, &lost, |lost, _| lost);
-        sink.give(0, signed.pull(ctx, x, &up, &down));
+        sink.give(0, signed::pull(ctx, x, w, &up, &down));
         Some(())
     }
 
@@ -168,11 +169,7 @@ fn constants<T: Real>(node: &Node<T>, m: &Tensor<T>, sink: &mut Sink<'_, T>) -> 
                 }
                 let x = node.saved[input].as_ref()?;
                 let sign = if matches!(op, Op::Sub) && input == 1 { -1.0 } else { 1.0 };
-                match (op, input) {
-                    (Op::AddRow, 1) => sink.book(&repeated(x, m.rows()), m, |x, m| x * m),
-                    (Op::AddColumn, 1) => sink.book(&widened(x, m.cols()), m, |x, m| x * m),
-                    _ => sink.book(x, m, |x, m| sign * x * m),
-                }
+                sink.book(x, m, |x, m| sign * x * m);
             }
         }
     }
@@ -201,35 +198,23 @@ fn activates(unary: Unary) -> bool {
     matches!(unary, Relu | Gelu | GeluTanh | Silu | Tanh | Sigmoid | Softplus)
 }
 
-/// R stays what it is: m·y/x.
+/// R stays what it is: m·y/x, and the derivative where x is too small to divide by.
 fn activation<T: Real>(node: &Node<T>, unary: Unary, m: Tensor<T>, sink: &mut Sink<'_, T>) -> Option<()> {
     let ctx = sink.context();
     let (x, y) = (node.saved[0].as_ref()?, node.output.as_ref()?);
-    let slope =
-        elementwise::unary_pull(ctx, unary, elementwise::map(ctx, m.clone(), |_| T::from_f64(1.0)), x);
+    let ones = elementwise::map(ctx, m.clone(), |_| T::from_f64(1.0));
+    let slope = elementwise::unary_pull(ctx, unary, ones, x);
     let small = |x: T| x.value().abs() < SMALL;
-    let ratio = |i: usize| {
-        let (x, y) = (x.data()[i], y.data()[i]);
-        if small(x) { slope.data()[i] } else { y / x }
+    let per_element = |f: &dyn Fn(T, T, T) -> T| {
+        let at = |i: usize| f(x.data()[i], y.data()[i], slope.data()[i]);
+        let fill = |(i, out): (usize, &mut T)| *out = at(i);
+        Tensor::fill(ctx, x.rows(), x.cols(), |out| out.iter_mut().enumerate().for_each(fill))
     };
-    let ratio = Tensor::new(x.rows(), x.cols(), (0..x.data().len()).map(ratio).collect());
-    let lost = |i: usize| {
-        let (x, y, ratio) = (x.data()[i], y.data()[i], ratio.data()[i]);
-        if small(x) { y - x * ratio } else { T::default() }
-    };
-    let lost = Tensor::new(x.rows(), x.cols(), (0..x.data().len()).map(lost).collect());
-    sink.book(&lost, &m, |lost, m| lost * m);
+    if sink.books() {
+        let lost = per_element(&|x, y, slope| if small(x) { y - x * slope } else { T::default() });
+        sink.book(&lost, &m, |lost, m| lost * m);
+    }
+    let ratio = per_element(&|x, y, slope| if small(x) { slope } else { y / x });
     sink.give(0, elementwise::zip(ctx, m, &ratio, |m, ratio| m * ratio));
     Some(())
-}
-
-/// A row, as often as there are rows.
-fn repeated<T: Real>(row: &Tensor<T>, rows: usize) -> Tensor<T> {
-    Tensor::new(rows, row.cols(), row.data().repeat(rows))
-}
-
-/// A column, as often as there are columns.
-fn widened<T: Real>(column: &Tensor<T>, cols: usize) -> Tensor<T> {
-    let data = column.data().iter().flat_map(|&x| std::iter::repeat_n(x, cols)).collect();
-    Tensor::new(column.rows(), cols, data)
 }

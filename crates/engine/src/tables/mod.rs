@@ -81,7 +81,12 @@ impl<'a, T: Scalar> Sink<'a, T> {
         result
     }
 
-    /// Books Σ f(a, b) over each row as a share that no input gets. Costs nothing where nobody asks.
+    /// Whether anybody asks for what is booked.
+    pub(crate) fn books(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// Books Σ f(a, b) over each row of `b` as a share that no input gets; `a` may be one row or one column for all.
     pub(crate) fn book(&mut self, a: &Tensor<T>, b: &Tensor<T>, f: impl Fn(f64, f64) -> f64) {
         if let Some(ledger) = &mut self.ledger {
             ledger.add(a, b, f);

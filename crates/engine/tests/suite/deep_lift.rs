@@ -13,6 +13,9 @@ struct Pair {
     values: Vec<bool>,
 }
 
+/// The seed, and what came of it at each input.
+type Pulled = (Tensor<f64>, Vec<Option<Tensor<f64>>>);
+
 impl Pair {
     fn new(text: &Case<f64>, baseline: &Case<f64>) -> Self {
         let values: Vec<bool> = (0..text.inputs.len()).map(|i| !is_parameter(&text.op, i)).collect();
@@ -21,7 +24,7 @@ impl Pair {
         Self { both: Case { name: text.name, op: twice(text), inputs }, values }
     }
 
-    fn pull(&self, table: &dyn Table<f64>) -> Result<(Tensor<f64>, Vec<Option<Tensor<f64>>>), NoRule> {
+    fn pull(&self, table: &dyn Table<f64>) -> Result<Pulled, NoRule> {
         let out = self.both.value();
         let half = out.data().len() / 2;
         let random = Random::new(11).off_zero::<f64>(out.rows(), out.cols());

@@ -5,8 +5,7 @@
 use super::halves::{difference, half, split, texts_only};
 use super::{Gradient, rescale};
 use crate::context::Context;
-use crate::kernels::elementwise;
-use crate::kernels::linear::Signed;
+use crate::kernels::{elementwise, signed};
 use crate::op::{Op, Unary};
 use crate::scalar::Real;
 use crate::tables::{Sink, Table};
@@ -66,7 +65,7 @@ pub(super) fn linear<T: Real>(node: &Node<T>, m: Tensor<T>, sink: &mut Sink<'_, 
     }
     let raise = elementwise::zip(ctx, more, &lower, |more, lower| lower + more);
     let (x, w) = (node.saved[0].as_ref()?, node.saved[1].as_ref()?);
-    let pull = Signed::new(ctx, w).pull(ctx, &difference(ctx, x), &raise, &lower);
+    let pull = signed::pull(ctx, &difference(ctx, x), w, &raise, &lower);
     sink.give(0, texts_only(ctx, x.rows(), x.cols(), |out| out.copy_from_slice(pull.data())));
     Some(())
 }
@@ -89,5 +88,5 @@ pub(super) fn told<T: Real>(ctx: &Context<T>, node: &Node<T>, m: &Tensor<T>) -> 
 /// By how much the linear layer's inputs raise each output of the texts, and lower it.
 fn contributions<T: Real>(ctx: &Context<T>, node: &Node<T>) -> Option<(Tensor<T>, Tensor<T>)> {
     let (x, w) = (node.saved[0].as_ref()?, node.saved[1].as_ref()?);
-    Some(Signed::new(ctx, w).contributions(ctx, &difference(ctx, x)))
+    Some(signed::contributions(ctx, &difference(ctx, x), w))
 }
