@@ -71,6 +71,7 @@ impl Driver {
     /// Rows that share a text and are edited late are resumed from the last cut before their edits, so that what
     /// comes before is computed once a text.
     pub fn passes(&self, open: &dyn Open, rows: &[Row], plan: &Plan, visit: Visit) -> Result<()> {
+        plan.check_pairs(rows)?;
         match resume::Resumption::find(open, rows, plan, self.memory_bytes / 4) {
             Some(resumption) => self.resumed(open, rows, plan, &resumption, visit),
             None => {
@@ -181,7 +182,7 @@ impl Driver {
         self.batches(open, rows, &plan, left, run)
     }
 
-    /// Cuts rows, in order, into the largest batches that fit.
+    /// Cuts rows, in order, into the largest batches that fit; rows that belong together stay together.
     fn batches(
         &self,
         open: &dyn Open,
@@ -191,10 +192,12 @@ impl Driver {
         run: &mut dyn FnMut(Range<usize>) -> Result<()>,
     ) -> Result<()> {
         let (mut first, mut tokens, mut bytes) = (0, 0, 0);
-        for (i, row) in rows.iter().enumerate() {
-            let (more_tokens, more_bytes) = (row.encoded.len(), open.bytes(row, plan));
+        for (i, group) in rows.chunks(plan.group()).enumerate() {
+            let i = i * plan.group();
+            let more_tokens = group.iter().map(|row| row.encoded.len()).sum::<usize>();
+            let more_bytes = group.iter().map(|row| open.bytes(row, plan)).sum();
             if more_bytes > memory_bytes {
-                return Err(too_large(row, more_bytes, memory_bytes));
+                return Err(too_large(group, more_bytes, memory_bytes));
             }
             if i > first && (tokens + more_tokens > self.batch_tokens || bytes + more_bytes > memory_bytes) {
                 run(first..i)?;
@@ -232,9 +235,10 @@ impl Driver {
     }
 }
 
-fn too_large(row: &Row, needed: usize, allowed: usize) -> Error {
+fn too_large(group: &[Row], needed: usize, allowed: usize) -> Error {
+    let tokens = group.first().map_or(0, |row| row.encoded.len());
+    let with = if group.len() > 1 { " and its baseline need" } else { " needs" };
     Error::Request(format!(
-        "one text of {} tokens needs {needed} bytes of activations, {allowed} are allowed; raise --memory or shorten it",
-        row.encoded.len()
+        "one text of {tokens} tokens{with} {needed} bytes of activations, {allowed} are allowed; raise --memory or shorten it"
     ))
 }

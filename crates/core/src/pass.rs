@@ -127,7 +127,7 @@ pub enum Rules {
     Lrp(Lrp),
     /// The gradient, where both the input of a rectifier and what comes back are positive. Needs [`Record::Lowered`].
     GuidedBackprop,
-    /// The gradient, where what comes back to a rectifier is positive. Needs [`Record::Lowered`].
+    /// What comes back to a rectifier, where that is positive; elsewhere the gradient. Needs [`Record::Lowered`].
     Deconvolution,
 }
 
@@ -137,7 +137,7 @@ pub enum Rules {
 pub enum Lrp {
     /// By contribution, with ε·sign added to the sum.
     Epsilon(f64),
-    /// Positive contributions count (1 + γ) times.
+    /// By contribution; those of the output's own sign count (1 + γ) times.
     Gamma(f64),
     /// α times the positive shares minus β = α − 1 times the negative ones.
     AlphaBeta(f64),
@@ -190,7 +190,8 @@ pub trait Pass {
     fn backward(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<Vec<Array>>>;
 
     /// What biases, constants and stabilisers took of each row's relevance on the way from the seeds to `wrt`, so that
-    /// the relevance at `wrt` and this add up to F.
+    /// the relevance at `wrt` and this add up to F = Σ seed ⊙ value. What does not lead from `wrt` is a constant. Ask for one
+    /// site at a time: of sites behind each other, the relevance at the first and this add up.
     fn booked(&self, _seeds: &[Seed], _wrt: &[Site], _rules: Rules) -> Result<Vec<f64>> {
         Err(Error::Unsupported("this model books no bias shares".into()))
     }

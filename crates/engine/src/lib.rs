@@ -32,7 +32,7 @@ pub use optimiser::{Moments, Optimiser, Update};
 pub use scalar::{Real, Scalar};
 pub use segments::Segments;
 pub use slope::Slope;
-pub use tables::{Gradient, Sink, Table};
+pub use tables::{Deconvolution, DeepLift, Gradient, GuidedBackprop, Ledger, Lrp, Shares, Sink, Table};
 pub use tape::{Mode, Node, NodeId, Tape, Var};
 pub use tensor::Tensor;
 

@@ -4,7 +4,7 @@ use crate::kernels::norm::Normalised;
 use crate::kernels::{attention, dropout, elementwise, linear, norm, rows, softmax};
 use crate::op::Op;
 use crate::scalar::Scalar;
-use crate::tables::{Sink, Table};
+use crate::tables::{Ledger, Sink, Table};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -105,8 +105,8 @@ impl<T: Scalar> Tape<T> {
         if self.mode != Mode::Off && var.node.is_none() {
             let shape = (var.value.rows(), var.value.cols());
             let (inputs, shapes, saved, kept) = (Vec::new(), Vec::new(), Vec::new(), Kept::Nothing);
-            var.node =
-                Some(self.push(Node { op: Op::Leaf, inputs, shapes, saved, output: None, shape, kept }));
+            let output = (self.mode == Mode::Lowered).then(|| var.value.clone());
+            var.node = Some(self.push(Node { op: Op::Leaf, inputs, shapes, saved, output, shape, kept }));
         }
         var
     }
@@ -151,6 +151,28 @@ impl<T: Scalar> Tape<T> {
         wrt: &[NodeId],
         table: &dyn Table<T>,
     ) -> Result<Vec<Option<Tensor<T>>>, NoRule> {
+        self.pull_back(seeds, wrt, table, None)
+    }
+
+    /// What the rules of a table take aside between the seeds and `wrt`: biases, constants, stabilisers.
+    pub fn booked(
+        &self,
+        seeds: Vec<(NodeId, Tensor<T>)>,
+        wrt: &[NodeId],
+        table: &dyn Table<T>,
+    ) -> Result<Ledger, NoRule> {
+        let mut ledger = Ledger::default();
+        self.pull_back(seeds, wrt, table, Some(&mut ledger))?;
+        Ok(ledger)
+    }
+
+    fn pull_back(
+        &self,
+        seeds: Vec<(NodeId, Tensor<T>)>,
+        wrt: &[NodeId],
+        table: &dyn Table<T>,
+        mut ledger: Option<&mut Ledger>,
+    ) -> Result<Vec<Option<Tensor<T>>>, NoRule> {
         let useful = self.downstream_of(wrt);
         let mut cotangents: Vec<Option<Tensor<T>>> = vec![None; self.nodes.len()];
         let mut last = 0;
@@ -170,13 +192,25 @@ impl<T: Scalar> Tape<T> {
         let mut results = vec![None; wrt.len()];
         for id in (0..last).rev() {
             let Some(cotangent) = cotangents[id].take() else { continue };
-            for (result, _) in results.iter_mut().zip(wrt).filter(|(_, node)| node.0 == id) {
-                *result = Some(cotangent.clone());
-            }
             let node = &self.nodes[id];
+            for (result, _) in results.iter_mut().zip(wrt).filter(|(_, node)| node.0 == id) {
+                *result = Some(table.told(&self.ctx, node, &cotangent));
+            }
+            // A seed on what does not lead from `wrt` is a constant as a whole.
+            if let (false, Some(ledger), Some(output)) = (useful[id], &mut ledger, &node.output) {
+                ledger.add(output, &cotangent, |y, m| y * m);
+            }
             if node.inputs.iter().flatten().any(|input| useful[input.0]) {
                 self.ops.fetch_add(1, Ordering::Relaxed);
-                let mut sink = Sink::new(&self.ctx, &mut cotangents, node, &useful);
+                let mut sink = Sink {
+                    ctx: &self.ctx,
+                    cotangents: &mut cotangents,
+                    nodes: &self.nodes,
+                    node,
+                    useful: &useful,
+                    ledger: ledger.as_deref_mut(),
+                    only: None,
+                };
                 table
                     .pull(node, cotangent, &mut sink)
                     .ok_or(NoRule { op: node.op.kind().name(), table: table.name() })?;

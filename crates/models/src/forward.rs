@@ -4,12 +4,12 @@ use crate::encoder::Network;
 use crate::pass::Done;
 use crate::run::{Finished, Request, Run};
 use exegete_core::{Error, Pass, Plan, Record, Result, Row, SiteInfo};
-use exegete_engine::{Context, Scalar};
+use exegete_engine::{Context, Real, Scalar};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Runs rows on any network with these sites: edits, kept values, and everything that can be pulled back.
-pub fn forward<T: Scalar>(
+pub fn forward<T: Real>(
     ctx: &Arc<Context<T>>,
     network: &dyn Network<T>,
     sites: &[SiteInfo],
@@ -37,6 +37,7 @@ pub(crate) fn in_pieces<T: Scalar>(
         Record::Paired => {
             let mut finished = together(ctx, network, sites, Request::new(&halves(rows), plan))?;
             finished.kept.values_mut().for_each(|kept| kept.parts = interleaved(&kept.parts));
+            finished.order = interleaved(&finished.order);
             Ok(finished)
         }
         _ => together(ctx, network, sites, Request::new(rows, plan)),

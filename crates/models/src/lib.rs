@@ -24,6 +24,7 @@ mod opened;
 pub mod partial;
 mod pass;
 mod random;
+mod rules;
 /// One forward run: rows, plan, tape, and the named places.
 pub mod run;
 mod save;

@@ -1,11 +1,12 @@
 use crate::config::Config;
 use crate::encoder::Network;
 use crate::forward;
+use crate::rules;
 use crate::run::{Finished, Part};
 use exegete_core::{
     Array, Error, Logits, Pass, Place, Plan, Record, Result, Row, Rules, Seed, Site, SiteInfo, Work,
 };
-use exegete_engine::{Context, Counts, Gradient, NodeId, Scalar, Table, Tensor};
+use exegete_engine::{Context, Counts, Ledger, NodeId, Real, Scalar, Table, Tensor};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ struct Piece<T> {
     finished: Finished<T>,
 }
 
-impl<T: Scalar> Done<T> {
+impl<T: Real> Done<T> {
     pub(crate) fn run(
         ctx: &Arc<Context<T>>,
         network: &dyn Network<T>,
@@ -54,10 +55,16 @@ impl<T: Scalar> Done<T> {
         self.pieces.iter().find(|piece| piece.rows.contains(&row)).ok_or_else(outside)
     }
 
-    fn check(&self, seeds: &[Seed], wrt: &[Site]) -> Result<()> {
-        if self.record == Record::Nothing {
-            return Err(Error::Request("this pass recorded nothing to go backward through".into()));
+    /// A single piece uses every thread inside its operations; several take one each.
+    fn on_pieces<R: Send>(&self, work: impl Fn(&Piece<T>) -> R + Sync + Send) -> Vec<R> {
+        match &self.pieces[..] {
+            [piece] => vec![self.ctx.install(|| work(piece))],
+            pieces => self.ctx.map(pieces, work),
         }
+    }
+
+    fn check(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<()> {
+        rules::check(rules, self.record, seeds)?;
         for seed in seeds {
             let piece = self.piece(seed.row)?;
             piece.node(seed.site)?;
@@ -73,7 +80,7 @@ impl<T: Scalar> Done<T> {
     }
 }
 
-impl<T: Scalar> Piece<T> {
+impl<T: Real> Piece<T> {
     fn node(&self, site: Site) -> Result<NodeId> {
         let node = self.finished.kept.get(&site).and_then(|kept| kept.var.node);
         node.ok_or_else(|| Error::Request(format!("{site} was not kept, or does not depend on a kept site")))
@@ -114,9 +121,17 @@ impl<T: Scalar> Piece<T> {
         };
         Ok(wrt.iter().zip(found).map(arrays).collect())
     }
+
+    /// What the rules took aside of each row.
+    fn booked(&self, seeds: &[Seed], wrt: &[Site], table: &dyn Table<T>) -> Result<Vec<f64>> {
+        let nodes = wrt.iter().map(|&site| self.node(site)).collect::<Result<Vec<_>>>()?;
+        let ledger = self.finished.tape.booked(self.packed(seeds)?, &nodes, table);
+        let ledger = ledger.map_err(|e| Error::Unsupported(e.to_string()))?;
+        self.finished.by_row(&ledger)
+    }
 }
 
-impl<T: Scalar> Pass for Done<T> {
+impl<T: Real> Pass for Done<T> {
     fn logits(&self) -> &[Logits] {
         &self.logits
     }
@@ -129,21 +144,21 @@ impl<T: Scalar> Pass for Done<T> {
     }
 
     fn backward(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<Vec<Array>>> {
-        let table = match rules {
-            Rules::Gradient => Gradient,
-            other => return Err(Error::Unsupported(format!("no rules for {other:?} yet"))),
-        };
-        self.check(seeds, wrt)?;
-        // A single piece uses every thread inside its operations; several take one each.
-        let found = match &self.pieces[..] {
-            [piece] => vec![self.ctx.install(|| piece.backward(seeds, wrt, &table))],
-            pieces => self.ctx.map(pieces, |piece| piece.backward(seeds, wrt, &table)),
-        };
+        self.check(seeds, wrt, rules)?;
+        let table = rules::table(rules);
         let mut all = vec![Vec::with_capacity(self.logits.len()); wrt.len()];
-        for piece in found {
+        for piece in self.on_pieces(|piece| piece.backward(seeds, wrt, &*table)) {
             all.iter_mut().zip(piece?).for_each(|(all, rows)| all.extend(rows));
         }
         Ok(all)
+    }
+
+    fn booked(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<f64>> {
+        self.check(seeds, wrt, rules)?;
+        rules::check_books(rules)?;
+        let table = rules::table(rules);
+        let pieces = self.on_pieces(|piece| piece.booked(seeds, wrt, &*table));
+        Ok(pieces.into_iter().collect::<Result<Vec<_>>>()?.concat())
     }
 
     fn work(&self) -> Work {
@@ -170,6 +185,21 @@ impl<T: Scalar> Finished<T> {
             data: kept.var.value.data()[part.start..][..part.len()].iter().map(|x| x.value()).collect(),
         };
         kept.parts.iter().map(logits).collect()
+    }
+
+    /// What was booked of each row, in the order of the caller.
+    fn by_row(&self, ledger: &Ledger) -> Result<Vec<f64>> {
+        let mut booked = vec![0.0; self.segments.count()];
+        for (&rows, entries) in &ledger.entries {
+            let of = |row: usize| match rows {
+                _ if rows == booked.len() => Ok(entries[row]),
+                _ if rows == self.segments.total() => Ok(entries[self.segments.range(row)].iter().sum()),
+                _ => Err(Error::Unsupported(format!("a share of {rows} rows belongs to no text"))),
+            };
+            let shares = (0..booked.len()).map(of).collect::<Result<Vec<f64>>>()?;
+            booked.iter_mut().zip(shares).for_each(|(booked, share)| *booked += share);
+        }
+        Ok(self.order.iter().map(|&row| booked[row]).collect())
     }
 
     /// One reading of a kept site for each row.
@@ -209,10 +239,11 @@ pub(crate) fn bytes(c: &Config, sites: &[SiteInfo], row: &Row, plan: &Plan, size
             (10 * hidden + 3 * inner + 2 * maps, 6 * hidden + inner + if plain { 2 * maps } else { maps })
         }
         Record::Lowered | Record::Paired => {
-            (10 * hidden + 3 * inner + 3 * maps, 22 * hidden + 2 * inner + 2 * maps)
+            (10 * hidden + 9 * inner + 4 * maps, 22 * hidden + 2 * inner + 2 * maps)
         }
     };
     let kept: usize = plan.keep.iter().map(elements).sum();
-    let head = elements(&Site::Logits) * 3;
+    let head =
+        elements(&Site::Logits) * if plan.group() > 1 || plan.record == Record::Lowered { 9 } else { 3 };
     (tokens * (working + recorded * left) + kept + head) * size + elements(&Site::Logits) * size_of::<f64>()
 }

@@ -286,12 +286,23 @@ impl<'a, T: Scalar> Run<'a, T> {
     /// What is left of the run once the network has gone through.
     pub(crate) fn finish(self) -> Finished<T> {
         let nodes = self.learn.iter().map(|name| self.watched.get(name.as_str()).and_then(|var| var.node));
-        Finished { learned: nodes.collect(), tape: self.tape, kept: self.kept }
+        let order = (0..self.rows.len()).collect();
+        Finished {
+            learned: nodes.collect(),
+            tape: self.tape,
+            kept: self.kept,
+            segments: self.segments,
+            order,
+        }
     }
 }
 
 /// The outcome of a run.
 pub(crate) struct Finished<T> {
+    /// The sequences as they were packed.
+    pub(crate) segments: Segments,
+    /// Where each row of the caller was packed.
+    pub(crate) order: Vec<usize>,
     pub(crate) tape: Tape<T>,
     pub(crate) kept: BTreeMap<Site, Kept<T>>,
     /// The node of each learned parameter, in the order asked; none where it was not used.

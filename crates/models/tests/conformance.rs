@@ -3,8 +3,8 @@
 
 use exegete_core::conformance::{Subject, check};
 use exegete_core::{
-    Array, Card, Change, Driver, Edit, Encoded, Error, Example, Model, Pick, Place, Plan, Record, Row, Rules,
-    Seed, Site, Target, Task,
+    Array, Card, Change, Driver, Edit, Encoded, Error, Example, Lrp, Model, Pick, Place, Plan, Record, Row,
+    Rules, Seed, Site, Target, Task,
 };
 use exegete_models::{BertSize, Options, Precision, load, random_bert};
 use exegete_testkit::golden::{Golden, folders, root};
@@ -99,10 +99,19 @@ fn the_estimate_of_memory_holds() {
         Plan::gradient([Site::Layer(2, Place::Out)]),
         Plan::gradient([Site::Layer(2, Place::Probs)]),
         Plan::gradient(every),
-        Plan { record: Record::Lowered, ..Plan::gradient([Site::EmbedWord]) },
     ];
-    for plan in plans {
-        for (count, length) in [(1, 7), (1, 500), (16, 40), (6, 128)] {
+    let lowered = Plan { record: Record::Lowered, ..Plan::gradient([Site::EmbedWord]) };
+    let paired = Plan { record: Record::Paired, ..lowered.clone() };
+    let others = [
+        (lowered.clone(), Rules::Gradient),
+        (lowered.clone(), Rules::GuidedBackprop),
+        (lowered.clone(), Rules::Lrp(Lrp::Epsilon(1e-3))),
+        (lowered, Rules::Lrp(Lrp::ZPlus)),
+        (paired.clone(), Rules::DeepLift { reveal_cancel: false }),
+        (paired, Rules::DeepLift { reveal_cancel: true }),
+    ];
+    for (plan, rules) in plans.map(|plan| (plan, Rules::Gradient)).into_iter().chain(others) {
+        for (count, length) in [(2, 7), (2, 500), (16, 40), (6, 128)] {
             let ids: Vec<u32> = (0..length).map(|i| i % 300).collect();
             let rows: Vec<Row> = (0..count).map(|_| Row::new(Encoded::from_ids(&ids))).collect();
             let estimate: usize = rows.iter().map(|row| open.bytes(row, &plan)).sum();
@@ -110,13 +119,14 @@ fn the_estimate_of_memory_holds() {
             if plan.record != Record::Nothing {
                 let cotangent = Array::new([2], vec![1.0, 0.0]).unwrap();
                 let seeds: Vec<Seed> = (0..count)
+                    .step_by(plan.group())
                     .map(|row| Seed { row, site: Site::Logits, cotangent: cotangent.clone() })
                     .collect();
-                pass.backward(&seeds, &plan.keep[..1], Rules::Gradient).unwrap();
+                pass.backward(&seeds, &plan.keep[..1], rules).unwrap();
             }
             let peak = pass.work().peak_bytes;
-            assert!(peak <= estimate, "{count} × {length} {:?}: {peak} of {estimate}", plan.record);
-            println!("{count} × {length} {:?} {:?}: {peak} of {estimate}", plan.record, plan.keep.first());
+            assert!(peak <= estimate, "{count} × {length} {rules:?}: {peak} of {estimate}");
+            println!("{count} × {length} {rules:?} {:?}: {peak} of {estimate}", plan.keep.first());
             // Late sites leave little behind, and the last layer works on one token a row.
             let late = plan.keep.first() > Some(&Site::Embed);
             assert!(

@@ -268,6 +268,10 @@ impl Pass for FaultyPass<'_> {
         Ok(found)
     }
 
+    fn booked(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<f64>> {
+        self.inner.booked(seeds, wrt, rules)
+    }
+
     fn work(&self) -> Work {
         let work = self.inner.work();
         let lazy = self.fault == Fault::LazyStart && self.plan.start.is_some();

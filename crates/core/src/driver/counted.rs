@@ -13,6 +13,11 @@ impl<'a> Counted<'a> {
         Self { inner, backward_rows: Cell::new(0) }
     }
 
+    fn count(&self, seeds: &[Seed]) {
+        let rows: BTreeSet<usize> = seeds.iter().map(|seed| seed.row).collect();
+        self.backward_rows.set(self.backward_rows.get() + rows.len());
+    }
+
     pub(super) fn backward_rows(&self) -> usize {
         self.backward_rows.get()
     }
@@ -28,9 +33,13 @@ impl Pass for Counted<'_> {
     }
 
     fn backward(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<Vec<Array>>> {
-        let rows: BTreeSet<usize> = seeds.iter().map(|seed| seed.row).collect();
-        self.backward_rows.set(self.backward_rows.get() + rows.len());
+        self.count(seeds);
         self.inner.backward(seeds, wrt, rules)
+    }
+
+    fn booked(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<f64>> {
+        self.count(seeds);
+        self.inner.booked(seeds, wrt, rules)
     }
 
     fn work(&self) -> Work {

@@ -7,6 +7,7 @@ pub(crate) mod elementwise;
 pub(crate) mod linear;
 pub(crate) mod norm;
 pub(crate) mod rows;
+pub(crate) mod signed;
 pub(crate) mod softmax;
 
 use crate::scalar::Scalar;

@@ -52,7 +52,12 @@ pub(crate) fn heads(count: usize, width: usize, queries: &[usize], keys: &[usize
 
 /// The examples. The last sequence and the last element of a patch matter, so that a dropped one is noticed.
 pub(crate) fn all<T: Scalar>() -> Vec<Case<T>> {
-    let r = &mut Random::new(7);
+    drawn(7)
+}
+
+/// The same examples with other numbers.
+pub(crate) fn drawn<T: Scalar>(seed: u64) -> Vec<Case<T>> {
+    let r = &mut Random::new(seed);
     let mut cases = Vec::new();
     plain(r, &mut cases);
     attention(r, &mut cases);

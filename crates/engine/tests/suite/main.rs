@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests may unwrap, like the tests")]
 
 mod cases;
+mod deep_lift;
 mod fused;
 mod gradients;
+mod guided;
+mod lrp;
 mod memory;
 mod products;
 mod pruning;

@@ -43,7 +43,10 @@ impl Pass for ToyPass<'_> {
         Ok(trace.array(self.kept(site)?, &trace.values))
     }
 
-    fn backward(&self, seeds: &[Seed], wrt: &[Site], _: Rules) -> Result<Vec<Vec<Array>>> {
+    fn backward(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<Vec<Array>>> {
+        if rules != Rules::Gradient {
+            return Err(Error::Unsupported(format!("the toy knows the gradient only, not {rules:?}")));
+        }
         if self.plan.record == Record::Nothing {
             return Err(Error::Request("the pass did not record".into()));
         }

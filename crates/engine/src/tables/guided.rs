@@ -1,0 +1,59 @@
+//! Guided backpropagation (Springenberg et al. 2015) and deconvolution (Zeiler and Fergus 2014).
+//!
+//! At a rectifier y = max(x, 0) with what comes back g: guided g·\[x > 0\]·\[g > 0\], deconvolution g·\[g > 0\].
+//! Both were made for rectifiers. The smooth ones (both GELUs and SiLU) are treated alike, with their own derivative in
+//! guided backpropagation; tanh, sigmoid and every other operation follow the gradient.
+
+use super::{Gradient, Sink, Table};
+use crate::kernels::elementwise;
+use crate::op::{Op, Unary};
+use crate::scalar::Scalar;
+use crate::tape::Node;
+use crate::tensor::Tensor;
+
+/// The gradient, where both the input of a rectifier and what comes back are positive.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GuidedBackprop;
+
+/// What comes back, where it is positive at a rectifier.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Deconvolution;
+
+impl<T: Scalar> Table<T> for GuidedBackprop {
+    fn name(&self) -> &'static str {
+        "guided backpropagation"
+    }
+
+    fn pull(&self, node: &Node<T>, g: Tensor<T>, sink: &mut Sink<'_, T>) -> Option<()> {
+        let g = match rectifies(&node.op) {
+            true => elementwise::zip(sink.context(), positive(g, sink), node.saved[0].as_ref()?, |g, x| {
+                if x.above(T::default()) { g } else { T::default() }
+            }),
+            false => g,
+        };
+        Gradient.pull(node, g, sink)
+    }
+}
+
+impl<T: Scalar> Table<T> for Deconvolution {
+    fn name(&self) -> &'static str {
+        "deconvolution"
+    }
+
+    fn pull(&self, node: &Node<T>, g: Tensor<T>, sink: &mut Sink<'_, T>) -> Option<()> {
+        if !rectifies(&node.op) {
+            return Gradient.pull(node, g, sink);
+        }
+        let g = positive(g, sink);
+        sink.give(0, g);
+        Some(())
+    }
+}
+
+fn rectifies<T>(op: &Op<T>) -> bool {
+    matches!(op, Op::Unary(Unary::Relu | Unary::Gelu | Unary::GeluTanh | Unary::Silu))
+}
+
+fn positive<T: Scalar>(g: Tensor<T>, sink: &Sink<'_, T>) -> Tensor<T> {
+    elementwise::map(sink.context(), g, |g| if g.above(T::default()) { g } else { T::default() })
+}

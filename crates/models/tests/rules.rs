@@ -1,0 +1,318 @@
+//! Rules beyond the gradient on whole transformers: DeepLIFT sums to the difference, relevance is conserved.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail by panicking, and says what it measured"
+)]
+
+use exegete_core::{
+    Array, Change, Driver, Edit, Encoded, Example, Lrp, Model, Pass, Place, Plan, Record, Row, Rules, Seed,
+    Site,
+};
+use exegete_models::{BertSize, Options, Precision, load, load_default, random_bert};
+use exegete_testkit::golden::{Golden, folders, root};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+const RESCALE: Rules = Rules::DeepLift { reveal_cancel: false };
+
+fn open(folder: &Path, precision: Precision) -> Arc<dyn Model> {
+    load(folder, &Options { precision, threads: 2 }).unwrap()
+}
+
+/// A text and what its vectors are compared with.
+fn zero(row: &Row) -> Row {
+    row.clone().edit(Edit::whole(Site::EmbedWord, Change::Zero))
+}
+
+/// The same text with one id in place of every word.
+fn padded(row: &Row) -> Row {
+    let mut encoded = Encoded::clone(&row.encoded);
+    encoded.tokens.iter_mut().filter(|token| !token.special).for_each(|token| token.id = 0);
+    Row::new(encoded)
+}
+
+/// The sites that relevance is asked for at.
+fn sites(model: &dyn Model) -> Vec<Site> {
+    let layers = (0..model.card().layers).map(|n| Site::Layer(n, Place::Out));
+    [Site::EmbedWord, Site::Embed].into_iter().chain(layers).collect()
+}
+
+/// One logit of every `step`-th row.
+fn seeds(pass: &dyn Pass, step: usize) -> Vec<Seed> {
+    let seed = |row: usize| {
+        let logits = &pass.logits()[row];
+        let mut cotangent = Array::zeros(logits.shape.clone());
+        cotangent.data[logits.data.len() / 2] = 1.0;
+        Seed { row, site: Site::Logits, cotangent }
+    };
+    (0..pass.logits().len()).step_by(step).map(seed).collect()
+}
+
+fn output(pass: &dyn Pass, row: usize) -> f64 {
+    let logits = &pass.logits()[row].data;
+    logits[logits.len() / 2]
+}
+
+/// What is missing, relative to what there is.
+fn gap(found: &[f64], rest: f64, expected: f64) -> f64 {
+    let sizes: f64 = found.iter().map(|x| x.abs()).sum();
+    (found.iter().sum::<f64>() + rest - expected).abs() / expected.abs().max(0.1 * sizes).max(1e-9)
+}
+
+/// The worst gap of DeepLIFT over rows in pairs, at every site.
+fn deep_lift(model: &dyn Model, pairs: &[Row], rules: Rules) -> f64 {
+    let sites = sites(model);
+    let plan = Plan { record: Record::Paired, ..Plan::keep(sites.clone()) };
+    let mut worst = 0.0f64;
+    let mut visit = |_, pass: &dyn Pass| {
+        let found = pass.backward(&seeds(pass, 2), &sites, rules)?;
+        for (site, multipliers) in sites.iter().zip(&found) {
+            for text in (0..multipliers.len()).step_by(2) {
+                let (m, x, x0) = (&multipliers[text], pass.value(*site, text)?, pass.value(*site, text + 1)?);
+                let share = |i: usize| f64::from(m.data[i]) * (f64::from(x.data[i]) - f64::from(x0.data[i]));
+                let shares: Vec<f64> = (0..m.len()).map(share).collect();
+                worst = worst.max(gap(&shares, 0.0, output(pass, text) - output(pass, text + 1)));
+                assert_eq!(multipliers[text + 1].max_abs(), 0.0, "a baseline has multipliers");
+            }
+        }
+        Ok(())
+    };
+    Driver::default().passes(model.open().unwrap(), pairs, &plan, &mut visit).unwrap();
+    worst
+}
+
+/// The worst gap of relevance propagation, at every site.
+fn relevance(model: &dyn Model, rows: &[Row], lrp: Lrp) -> f64 {
+    let sites = sites(model);
+    let plan = Plan { record: Record::Lowered, ..Plan::keep(sites.clone()) };
+    let mut worst = 0.0f64;
+    let mut visit = |_, pass: &dyn Pass| {
+        let seeds = seeds(pass, 1);
+        let found = pass.backward(&seeds, &sites, Rules::Lrp(lrp))?;
+        for (site, multipliers) in sites.iter().zip(&found) {
+            let booked = pass.booked(&seeds, &[*site], Rules::Lrp(lrp))?;
+            for (row, m) in multipliers.iter().enumerate() {
+                let x = pass.value(*site, row)?;
+                let share = |i: usize| f64::from(m.data[i]) * f64::from(x.data[i]);
+                let shares: Vec<f64> = (0..m.len()).map(share).collect();
+                worst = worst.max(gap(&shares, booked[row], output(pass, row)));
+            }
+        }
+        Ok(())
+    };
+    Driver::default().passes(model.open().unwrap(), rows, &plan, &mut visit).unwrap();
+    worst
+}
+
+fn golden_rows(model: &dyn Model, folder: &Path) -> Vec<Row> {
+    let golden = Golden::open(folder).unwrap();
+    let inputs = golden.described.inputs.iter();
+    inputs.map(|input| Row::new(model.open().unwrap().encode(&input.example()).unwrap())).collect()
+}
+
+/// Texts with zero vectors, then with one id for every word.
+fn pairs(rows: &[Row]) -> Vec<Row> {
+    let zeros = rows.iter().flat_map(|row| [row.clone(), zero(row)]);
+    zeros.chain(rows.iter().flat_map(|row| [row.clone(), padded(row)])).collect()
+}
+
+fn print(what: &str, worst: &BTreeMap<String, f64>) {
+    worst.iter().for_each(|(name, gap)| println!("{what} {name:32} {gap:.1e}"));
+}
+
+#[test]
+fn deep_lift_sums_to_the_difference_in_every_golden_model() {
+    let mut all = BTreeMap::new();
+    for folder in folders().unwrap() {
+        for precision in [Precision::F32, Precision::F64] {
+            let model = open(&folder, precision);
+            let pairs = pairs(&golden_rows(&*model, &folder));
+            let worst = deep_lift(&*model, &pairs, RESCALE);
+            let reveal = deep_lift(&*model, &pairs, Rules::DeepLift { reveal_cancel: true });
+            all.insert(format!("{} {precision:?}", model.card().name), worst);
+            all.insert(format!("{} {precision:?} reveal", model.card().name), reveal);
+        }
+    }
+    print("deep_lift", &all);
+    let worst = all.iter().max_by(|a, b| a.1.total_cmp(b.1)).unwrap();
+    assert!(all.values().all(|gap| *gap <= 1e-3), "{worst:?}");
+}
+
+#[test]
+fn relevance_is_conserved_in_every_golden_model() {
+    let rules = [Lrp::Epsilon(0.0), Lrp::Epsilon(1e-2), Lrp::Gamma(0.25), Lrp::AlphaBeta(2.0), Lrp::ZPlus];
+    let mut all = BTreeMap::new();
+    for folder in folders().unwrap() {
+        for precision in [Precision::F32, Precision::F64] {
+            let model = open(&folder, precision);
+            let rows = golden_rows(&*model, &folder);
+            for lrp in rules {
+                all.insert(
+                    format!("{} {precision:?} {lrp:?}", model.card().name),
+                    relevance(&*model, &rows, lrp),
+                );
+            }
+        }
+    }
+    print("lrp", &all);
+    let worst = all.iter().max_by(|a, b| a.1.total_cmp(b.1)).unwrap();
+    assert!(all.values().all(|gap| *gap <= 1e-3), "{worst:?}");
+}
+
+/// The same checks are red for rules that do not sum up, and where the booked shares are left out.
+#[test]
+fn what_does_not_sum_up_is_noticed() {
+    let folder = root().join("bert-sequence");
+    let model = open(&folder, Precision::F32);
+    let rows = golden_rows(&*model, &folder);
+    assert!(deep_lift(&*model, &pairs(&rows), Rules::Gradient) > 0.05);
+    assert!(deep_lift(&*model, &pairs(&rows), Rules::Lrp(Lrp::Epsilon(0.0))) > 0.05);
+    let plan = Plan { record: Record::Lowered, ..Plan::keep([Site::EmbedWord]) };
+    let pass = model.open().unwrap().forward(&rows, &plan).unwrap();
+    let booked = pass.booked(&seeds(&*pass, 1), &[Site::EmbedWord], Rules::Lrp(Lrp::ZPlus)).unwrap();
+    assert!(booked.iter().enumerate().all(|(row, share)| share.abs() > 0.01 * output(&*pass, row).abs()));
+}
+
+const SENTENCES: [&str; 4] = [
+    "A warm and honest film.",
+    "It's not bad at all; in fact, it's one of the best comedies of the year.",
+    "The acting is wooden and the plot makes no sense.",
+    "terrible",
+];
+
+#[test]
+fn the_default_model_is_served() {
+    let model = load_default(&Options::default()).unwrap();
+    let encode = |text: &str| Row::new(model.open().unwrap().encode(&Example::text(text)).unwrap());
+    let rows = SENTENCES.map(encode);
+    let lift = deep_lift(&*model, &pairs(&rows), RESCALE);
+    println!("deep_lift default {lift:.1e}");
+    assert!(lift <= 1e-3, "{lift:e}");
+    let reveal = deep_lift(&*model, &pairs(&rows), Rules::DeepLift { reveal_cancel: true });
+    println!("reveal_cancel default {reveal:.1e}");
+    assert!(reveal <= 1e-3, "{reveal:e}");
+    for lrp in [Lrp::Epsilon(0.0), Lrp::Epsilon(1e-3), Lrp::Gamma(0.25), Lrp::AlphaBeta(2.0), Lrp::ZPlus] {
+        let worst = relevance(&*model, &rows, lrp);
+        println!("lrp default {lrp:?} {worst:.1e}");
+        assert!(worst <= 1e-3, "{lrp:?}: {worst:e}");
+    }
+}
+
+/// How pairs are packed, batched and cut into pieces is of no concern to the caller.
+#[test]
+fn pairs_come_back_in_the_order_they_were_given() {
+    let size = BertSize { layers: 2, hidden: 48, heads: 4, inner: 96, vocabulary: 300 };
+    let model = random_bert(&size, &Options { precision: Precision::F32, threads: 2 }).unwrap();
+    let open = model.open().unwrap();
+    let ids = |seed: usize| -> Vec<u32> {
+        (0..20 + seed % 40).map(|i| ((i * 37 + seed * 101) % 300) as u32).collect()
+    };
+    let texts: Vec<Row> = (0..24).map(|seed| Row::new(Encoded::from_ids(&ids(seed)))).collect();
+    let rows: Vec<Row> = texts.iter().flat_map(|row| [row.clone(), zero(row)]).collect();
+    let plan = Plan { record: Record::Paired, ..Plan::keep([Site::EmbedWord]) };
+    let lifted = |driver: &Driver| {
+        let mut all = Vec::new();
+        let visit = &mut |_, pass: &dyn Pass| {
+            all.extend(pass.backward(&seeds(pass, 2), &[Site::EmbedWord], RESCALE)?.remove(0));
+            Ok(())
+        };
+        driver.passes(open, &rows, &plan, visit).unwrap();
+        all
+    };
+    let together = lifted(&Driver::default());
+    let bytes = open.bytes(&rows[0], &plan);
+    let apart = lifted(&Driver::new(6 * bytes));
+    assert_eq!(together.len(), rows.len());
+    for (i, (a, b)) in together.iter().zip(&apart).enumerate() {
+        assert!(a.max_abs_diff(b) <= 1e-5 * a.max_abs().max(1e-3), "row {i}");
+        assert_eq!(a.max_abs() == 0.0, i % 2 == 1);
+    }
+    // Values and outputs are those of the same rows without pairs, and the gradient is served too.
+    let pass = open.forward(&rows, &plan).unwrap();
+    let plain = open.forward(&rows, &Plan::gradient([Site::EmbedWord])).unwrap();
+    let [a, b] = [&pass, &plain].map(|pass| {
+        pass.backward(&seeds(&**pass, 1), &[Site::EmbedWord], Rules::Gradient).unwrap().remove(0)
+    });
+    for row in 0..rows.len() {
+        assert_eq!(pass.value(Site::EmbedWord, row).unwrap(), plain.value(Site::EmbedWord, row).unwrap());
+        assert!((output(&*pass, row) - output(&*plain, row)).abs() < 1e-5);
+        assert!(a[row].max_abs_diff(&b[row]) <= 1e-5 * b[row].max_abs(), "row {row}");
+    }
+    // What is booked comes back in this order as well.
+    let rules = Rules::Lrp(Lrp::Epsilon(1e-3));
+    let lowered = open.forward(&rows, &Plan { record: Record::Lowered, ..plan.clone() }).unwrap();
+    let [a, b] =
+        [&pass, &lowered].map(|pass| pass.booked(&seeds(&**pass, 1), &[Site::EmbedWord], rules).unwrap());
+    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-4 * (1.0 + b.abs())), "{a:?} {b:?}");
+}
+
+/// Pairs that are asked about late only are resumed from a cut, each row from its own text.
+#[test]
+fn pairs_are_resumed() {
+    let size = BertSize { layers: 4, hidden: 48, heads: 4, inner: 96, vocabulary: 300 };
+    let model = random_bert(&size, &Options { precision: Precision::F32, threads: 1 }).unwrap();
+    let open = model.open().unwrap();
+    let late = Site::Layer(2, Place::Out);
+    let (text, other) = (Encoded::from_ids(&[3, 1, 4, 1, 5]), Encoded::from_ids(&[0, 0, 0, 0, 0]));
+    let (text, other) = (Row::new(text), Row::new(other));
+    let scaled = |by: f32| text.clone().edit(Edit::whole(late, Change::Scale(by)));
+    let rows = [text.clone(), other.clone(), scaled(0.5), other, text.clone(), scaled(0.0)];
+    let plan = Plan { record: Record::Paired, ..Plan::keep([late]) };
+    let lift = |pass: &dyn Pass| pass.backward(&seeds(pass, 2), &[late], RESCALE).unwrap().remove(0);
+    let whole = lift(&*open.forward(&rows, &plan).unwrap());
+    let mut resumed = Vec::new();
+    let driver = Driver::default();
+    let visit = &mut |_, pass: &dyn Pass| {
+        resumed.extend(lift(pass));
+        Ok(())
+    };
+    driver.passes(open, &rows, &plan, visit).unwrap();
+    assert_eq!(driver.spent().forward_rows, rows.len() + 2, "two texts once, then every row");
+    for (a, b) in whole.iter().zip(&resumed) {
+        assert!(a.max_abs_diff(b) <= 1e-5 * a.max_abs().max(1e-3));
+    }
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    let model = open(&root().join("bert-sequence"), Precision::F32);
+    let open = model.open().unwrap();
+    let row = |text: &str| Row::new(open.encode(&Example::text(text)).unwrap());
+    let (short, long) = (row("a film"), row("a very good film"));
+    let paired = Plan { record: Record::Paired, ..Plan::keep([Site::EmbedWord]) };
+    let lowered = Plan { record: Record::Lowered, ..paired.clone() };
+    let gradient = Plan::gradient([Site::EmbedWord]);
+    let forward = |rows: &[Row]| open.forward(rows, &paired).map(drop).unwrap_err().to_string();
+    let driven =
+        |rows: &[Row]| Driver::default().passes(open, rows, &paired, &mut |_, _| Ok(())).unwrap_err();
+    let backward = |plan: &Plan, step: usize, rules: Rules| {
+        let pass = open.forward(&[short.clone(), zero(&short)], plan).unwrap();
+        let found = pass.backward(&seeds(&*pass, step), &[Site::EmbedWord], rules);
+        found.map(drop).map_err(|error| error.to_string())
+    };
+    let refused = |found: String, expected: &str| assert!(found.contains(expected), "{found}");
+    refused(forward(std::slice::from_ref(&short)), "needs a baseline");
+    refused(forward(&[short.clone(), long.clone()]), "equally long");
+    refused(driven(&[short.clone(), zero(&short), short.clone()]).to_string(), "needs a baseline");
+    refused(backward(&lowered, 2, RESCALE).unwrap_err(), "Paired");
+    refused(backward(&gradient, 1, Rules::Lrp(Lrp::ZPlus)).unwrap_err(), "Lowered");
+    refused(backward(&gradient, 1, Rules::GuidedBackprop).unwrap_err(), "Lowered");
+    refused(backward(&paired, 1, RESCALE).unwrap_err(), "a baseline");
+    refused(backward(&lowered, 1, Rules::Lrp(Lrp::AlphaBeta(0.5))).unwrap_err(), "alpha");
+    refused(backward(&lowered, 1, Rules::Lrp(Lrp::Epsilon(-1.0))).unwrap_err(), "negative");
+    for rules in [Rules::GuidedBackprop, Rules::Deconvolution, Rules::Lrp(Lrp::ZPlus), Rules::Gradient] {
+        assert_eq!(backward(&lowered, 1, rules), Ok(()));
+    }
+    // An operation without a rule is named: relevance does not flow through what makes attention weights.
+    let scores = [Site::Layer(1, Place::Query), Site::Layer(1, Place::Scores)];
+    let pass = open
+        .forward(std::slice::from_ref(&short), &Plan { keep: scores.to_vec(), ..lowered.clone() })
+        .unwrap();
+    let cotangent = Array::full(pass.value(scores[1], 0).unwrap().shape, 1.0);
+    let seed = [Seed { row: 0, site: scores[1], cotangent }];
+    let error = pass.backward(&seed, &scores[..1], Rules::Lrp(Lrp::ZPlus)).unwrap_err().to_string();
+    refused(error, "'attention scores' has no rule in the table 'lrp'");
+    refused(pass.booked(&seed, &scores[1..], RESCALE).unwrap_err().to_string(), "Paired");
+}

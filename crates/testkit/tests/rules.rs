@@ -1,0 +1,112 @@
+//! Rules beyond the gradient on the nets whose answers are published or worked out by hand.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use exegete_core::{Array, Lrp, Open, Pass, Place, Plan, Record, Row, Rules, Seed, Site};
+use exegete_testkit::{Dense, Net};
+
+const RESCALE: Rules = Rules::DeepLift { reveal_cancel: false };
+const REVEAL: Rules = Rules::DeepLift { reveal_cancel: true };
+
+fn run<'a>(net: &'a Net, rows: &[Row], record: Record) -> Box<dyn Pass + 'a> {
+    let sites = net.sites().iter().map(|info| info.site).collect::<Vec<Site>>();
+    net.forward(rows, &Plan { record, ..Plan::keep(sites) }).unwrap()
+}
+
+fn seed(pass: &dyn Pass) -> [Seed; 1] {
+    let mut cotangent = Array::zeros(pass.logits()[0].shape.clone());
+    cotangent.data[0] = 1.0;
+    [Seed { row: 0, site: Site::Logits, cotangent }]
+}
+
+/// Shares of the first output's difference to that of zeros, at a site.
+fn lifted(net: &Net, x: &[f32], site: Site, rules: Rules) -> Vec<f32> {
+    let pass = run(net, &[Net::row(x), Net::row(&vec![0.0; x.len()])], Record::Paired);
+    let m = pass.backward(&seed(&*pass), &[site], rules).unwrap()[0][0].clone();
+    let [x, x0] = [0, 1].map(|row| pass.value(site, row).unwrap());
+    (0..m.len()).map(|i| m.data[i] * (x.data[i] - x0.data[i])).collect()
+}
+
+/// Relevance at the inputs, and what was booked.
+fn relevance(net: &Net, x: &[f32], lrp: Lrp) -> (Vec<f32>, f64) {
+    let pass = run(net, &[Net::row(x)], Record::Lowered);
+    let (seed, wrt) = (seed(&*pass), [Site::EmbedWord]);
+    let m = pass.backward(&seed, &wrt, Rules::Lrp(lrp)).unwrap()[0][0].clone();
+    let booked = pass.booked(&seed, &wrt, Rules::Lrp(lrp)).unwrap()[0];
+    let value = pass.value(Site::EmbedWord, 0).unwrap();
+    (m.data.iter().zip(&value.data).map(|(m, x)| m * x).collect(), booked)
+}
+
+#[test]
+fn deep_lift_gives_the_published_shares() {
+    let check = |net: &Net, x: &[f32], expected: &[f32]| {
+        let found = lifted(net, x, Site::EmbedWord, RESCALE);
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?} for {expected:?}");
+    };
+    check(&Net::rescale(), &[1.0, 2.0], &[2.0, 1.0]);
+    // Two nets of one function, of which DeepLIFT tells which is which.
+    let [first, second] = Net::invariance();
+    check(&first, &[3.0, 1.0], &[1.5, -0.5]);
+    check(&second, &[3.0, 1.0], &[2.0, -1.0]);
+    check(&Net::saturating::<2>(), &[1.0, 1.0], &[0.5, 0.5]);
+    for x in [2.0, 3.0, 7.0] {
+        check(&Net::saturating::<1>(), &[x], &[1.0]);
+    }
+    check(&Net::sigmoid(), &[1.0, 1.0], &[0.190_398_54, 0.190_398_54]);
+    check(&Net::linear([2.0, -3.0]), &[5.0, 7.0], &[10.0, -21.0]);
+    let captum = Net::captum();
+    check(&captum, &[0.0, 100.0, 0.0], &[0.0, 390.0, 0.0]);
+    let at = |place| lifted(&captum, &[0.0, 100.0, 0.0], Site::Layer(1, place), RESCALE);
+    assert_eq!(
+        (at(Place::AttentionOut), at(Place::Out)),
+        (vec![90.0, 100.0, 100.0, 100.0], vec![90.0, 100.0, 100.0, 100.0])
+    );
+}
+
+/// min(x₁, x₂) = x₁ − relu(x₁ − x₂): rescale gives all to the smaller, RevealCancel sees that both were needed.
+#[test]
+fn reveal_cancel_sees_both_sides_of_a_minimum() {
+    let minimum = Net::new(vec![Dense::new(&[[1.0, 0.0], [1.0, -1.0]]).relu(), Dense::new(&[[1.0, -1.0]])]);
+    assert_eq!(lifted(&minimum, &[1.0, 2.0], Site::EmbedWord, RESCALE), [1.0, 0.0]);
+    assert_eq!(lifted(&minimum, &[1.0, 2.0], Site::EmbedWord, REVEAL), [0.5, 0.5]);
+    assert_eq!(lifted(&minimum, &[2.0, 1.0], Site::EmbedWord, REVEAL), [0.5, 0.5]);
+    // At the layer itself, its unit's whole share.
+    let inside = lifted(&minimum, &[2.0, 1.0], Site::Layer(0, Place::AttentionOut), REVEAL);
+    assert_eq!(inside, lifted(&minimum, &[2.0, 1.0], Site::Layer(0, Place::Out), REVEAL));
+}
+
+#[test]
+fn relevance_is_the_published_one_and_biases_are_booked() {
+    for lrp in [Lrp::Epsilon(0.0), Lrp::Epsilon(1e-9), Lrp::Gamma(0.5), Lrp::AlphaBeta(1.0), Lrp::ZPlus] {
+        let (found, booked) = relevance(&Net::relevance(), &[1.0, 2.0, 3.0], lrp);
+        assert!(
+            found.iter().zip([18.0, 36.0, 54.0]).all(|(a, b)| (a - b).abs() < 1e-4),
+            "{lrp:?}: {found:?}"
+        );
+        assert!(booked.abs() < 1e-4, "{lrp:?}: {booked}");
+    }
+    // With α = 2 every layer doubles what is above zero, and there is nothing below to take it back.
+    let (found, booked) = relevance(&Net::relevance(), &[1.0, 2.0, 3.0], Lrp::AlphaBeta(2.0));
+    assert_eq!((found, booked), (vec![72.0, 144.0, 216.0], 108.0 - 432.0));
+    // A bias stands in the sum that is shared, so that its share goes to nobody's input.
+    for net in Net::invariance() {
+        assert_eq!(relevance(&net, &[3.0, 1.0], Lrp::Epsilon(0.0)), (vec![3.0, -1.0], -1.0));
+    }
+    let captum = relevance(&Net::captum(), &[20.0, 50.0, 30.0], Lrp::Epsilon(0.0));
+    assert_eq!(captum, (vec![80.0, 200.0, 120.0], -10.0 + 3.0 - 1.0));
+    // The stabiliser takes its share of every layer.
+    let (found, booked) = relevance(&Net::linear([1.0, 1.0]), &[1.0, 2.0], Lrp::Epsilon(1.0));
+    assert_eq!((found, booked), (vec![0.75, 1.5], 0.75));
+}
+
+#[test]
+fn guided_rules_follow_their_definitions() {
+    // −relu(x₁) + relu(x₂) + 2·relu(x₃) at (1, −1, 2): a rectifier each.
+    let net = Net::new(vec![Dense::identity::<3>().relu(), Dense::new(&[[-1.0, 1.0, 2.0]])]);
+    let pulled = |rules| {
+        let pass = run(&net, &[Net::row(&[1.0, -1.0, 2.0])], Record::Lowered);
+        pass.backward(&seed(&*pass), &[Site::EmbedWord], rules).unwrap()[0][0].data.clone()
+    };
+    assert_eq!(pulled(Rules::Gradient), [-1.0, 0.0, 2.0]);
+    assert_eq!(pulled(Rules::GuidedBackprop), [0.0, 0.0, 2.0]);
+    assert_eq!(pulled(Rules::Deconvolution), [0.0, 1.0, 2.0]);
+}
