@@ -104,7 +104,7 @@ impl Explained {
 }
 
 /// Σ and Σ|·| of a product of two arrays, for a claim at a layer.
-pub fn sum_and_size(info: &SiteInfo, values: &Array) -> (f64, f64) {
+pub(crate) fn sum_and_size(info: &SiteInfo, values: &Array) -> (f64, f64) {
     let tokens = Reduce::Sum.tokens(info, values);
     let sums = tokens.unwrap_or_else(|| values.data.iter().map(|&v| f64::from(v)).collect());
     sums.iter().fold((0.0, 0.0), |(sum, size), v| (sum + v, size + v.abs()))

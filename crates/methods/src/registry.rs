@@ -100,6 +100,8 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// Builds a parameter list for [`Method::params`].
-pub fn params<const N: usize>(list: [(&str, serde_json::Value); N]) -> BTreeMap<String, serde_json::Value> {
+pub(crate) fn params<const N: usize>(
+    list: [(&str, serde_json::Value); N],
+) -> BTreeMap<String, serde_json::Value> {
     list.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
