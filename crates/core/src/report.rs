@@ -6,8 +6,8 @@ pub mod number;
 
 pub use answered::Answered;
 pub use checks::{
-    Checks, Completeness, Curve, Drop, Erasure, Flip, Infidelity, LayerSum, Randomisation, Sensitivity,
-    Stability, Verdict, Weighed,
+    Checks, Completeness, Curve, Drop, Erasure, Flip, Hiding, Infidelity, LayerSum, Randomisation,
+    Sensitivity, Stability, Verdict, Weighed,
 };
 
 use crate::{Card, Encoded, Field, Site, Span, Spent, Unit};

@@ -1,4 +1,4 @@
-//! What a text is compared with.
+//! What a text is compared with, and the special tokens that stand for nothing.
 
 use exegete_core::{Array, Change, Edit, Encoded, Error, Example, Open, Result, Row, Site, Token};
 use std::fmt;

@@ -1,4 +1,4 @@
-use crate::evidence::{Evidence, Level};
+use crate::evidence::{Evidence, Level, Scored};
 use crate::job::Reduce;
 use crate::noise::Tunnel;
 use crate::registry::{Info, Method, find};
@@ -146,7 +146,7 @@ pub fn explain(
     let mut items = Vec::new();
     for target in asked.targets()? {
         let job = asked.job(target);
-        let mut evidence = Evidence::new(&job, &asked.units);
+        let mut evidence = Evidence::new(&job, request.units, &asked.units);
         for chosen in &request.methods {
             items.push(match request.site {
                 None => story::tell(&asked, &job, chosen)?,
@@ -261,7 +261,7 @@ impl<'a> Asked<'a> {
         };
         let values = sums(&self.units, &tokens);
         let checks = Checks { completeness: explained.completeness(&info), ..Checks::default() };
-        let checks = evidence.check(self.request.check, chosen, &values, &tokens, checks)?;
+        let checks = evidence.check(self.request.check, &Scored::of(chosen, &values, &tokens), checks)?;
         let factor = chosen.factor(&values);
         let errors = explained.errors.as_deref().map(|errors| joint_errors(&self.units, errors));
         let by = |values: Vec<f64>| values.into_iter().map(|v| factor * v).collect::<Vec<f64>>();

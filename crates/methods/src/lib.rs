@@ -9,20 +9,27 @@
 
 pub mod attention;
 pub mod baseline;
+mod decision;
 pub mod evidence;
 mod explain;
 mod explained;
 pub mod gradient;
 mod job;
+mod masked;
+mod masker;
 mod noise;
 pub mod quadrature;
 mod registry;
 mod settings;
+pub mod statistics;
 mod story;
 
 pub use baseline::Baseline;
+pub use decision::Decision;
 pub use explain::{Chosen, Normalise, Request, explain};
 pub use explained::{Explained, Scores};
 pub use job::{Job, Reduce};
+pub use masked::{Masked, Outcome, Set, by_probability};
+pub use masker::Masker;
 pub use registry::{Axiom, Info, METHODS, Method, find};
 pub use settings::Settings;

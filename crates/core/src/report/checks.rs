@@ -10,6 +10,9 @@ pub struct Checks {
     /// Whether the scores add up to what they claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completeness: Option<Completeness>,
+    /// How units were hidden for what follows, and what was read then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hiding: Option<Hiding>,
     /// How far F falls without the top-ranked units: high is good.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comprehensiveness: Option<Erasure>,
@@ -96,6 +99,19 @@ pub struct LayerSum {
     pub gap: f64,
 }
 
+/// How units were hidden, and what was read then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hiding {
+    /// How a unit becomes absent: delete, mask, pad, unk or zero.
+    pub masker: String,
+    /// The F of comprehensiveness, sufficiency, leave-one-out and curves: the target, by its probability where it has one.
+    pub target: String,
+    /// That F of the whole text.
+    pub value: f64,
+    /// How many texts with something hidden were run for this explanation.
+    pub rows: usize,
+}
+
 /// What hiding units, or all others, does to F: one figure a bin, and their mean (AOPC).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Erasure {
@@ -126,7 +142,7 @@ impl Drop {
     }
 }
 
-/// The smallest top-ranked set whose removal changes the decision.
+/// The smallest top-ranked set, of those tried, whose removal changes the decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Flip {
     /// Indices of the units, best first; empty where none of those tried did.
@@ -135,7 +151,7 @@ pub struct Flip {
     pub tried: usize,
     /// The decision and its probability before.
     pub before: (String, f64),
-    /// The decision and its probability after.
+    /// The decision and its probability after; where none of those tried changes it, after the largest.
     pub after: (String, f64),
     /// The share of random sets of that size that change it too.
     pub random_share: f64,
@@ -154,7 +170,7 @@ pub struct Weighed {
     pub units: usize,
     /// F minus F without the unit, for each unit measured.
     pub drops: Vec<f64>,
-    /// Which units those are.
+    /// Which units those are; of long texts not all, but evenly spread over the ranks.
     pub measured: Vec<usize>,
 }
 
@@ -193,6 +209,8 @@ pub struct Infidelity {
     pub value: f64,
     /// With the scores times the factor that serves them best.
     pub scaled: f64,
+    /// That factor; below zero where the scores foretell the opposite.
+    pub factor: f64,
     /// With scores of zero: what knowing nothing costs.
     pub zero: f64,
     /// How many I were drawn.
@@ -202,7 +220,7 @@ pub struct Infidelity {
 /// How alike the scores are under noise in the embeddings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stability {
-    /// The mean rank correlation (Spearman) with the original.
+    /// The mean rank correlation (Spearman) with the original; all ties count as none.
     pub correlation: f64,
     /// The lowest.
     pub worst: f64,
@@ -219,7 +237,7 @@ pub struct Stability {
 pub struct Randomisation {
     /// The last part that was made random; everything above it is too.
     pub down_to: String,
-    /// Rank correlation (Spearman) of the scores with the original's.
+    /// Rank correlation (Spearman) of the scores with the original's; all ties count as none.
     pub correlation: f64,
     /// The same of their absolute values.
     pub absolute: f64,

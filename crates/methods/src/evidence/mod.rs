@@ -1,9 +1,21 @@
-//! How far an explanation can be trusted (METHODS E1–E6, E9).
+//! How far an explanation can be trusted (METHODS E1–E6, E9). One file for each measure; `verdict` holds every threshold.
+//!
+//! The default level hides units and looks at what the model then says: at most about 150 forward rows, whatever the
+//! length of the text. What hiding does is remembered, and shared by all explanations of one text and target.
 
-use crate::Job;
-use crate::explain::Chosen;
-use exegete_core::report::Checks;
-use exegete_core::{Result, Unit};
+mod erasure;
+mod flip;
+#[cfg(test)]
+mod known;
+mod leave_one_out;
+mod ranking;
+mod sentence;
+pub mod verdict;
+
+use crate::{Chosen, Job, Masked, Masker, Reduce};
+use exegete_core::report::{Checks, Hiding};
+use exegete_core::{Error, Result, Unit, Units};
+use ranking::Rankings;
 
 /// How much evidence is gathered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,28 +29,110 @@ pub enum Level {
     Deep,
 }
 
+/// Streams of random numbers, apart from those of the methods.
+const STAGE_RANKINGS: u64 = 101;
+const STAGE_FLIP: u64 = 102;
+
+/// An explanation whose evidence is wanted, from a method here or from elsewhere.
+#[derive(Clone, Copy)]
+pub struct Scored<'s> {
+    /// Whether positive and negative scores mean for and against.
+    pub signed: bool,
+    /// One score a unit.
+    pub values: &'s [f64],
+    /// One a token, special ones included.
+    pub tokens: &'s [f64],
+}
+
+impl<'s> Scored<'s> {
+    /// The scores of a method.
+    pub fn of(chosen: &'s Chosen, values: &'s [f64], tokens: &'s [f64]) -> Self {
+        let sizes = matches!(chosen.reduce, Some(Reduce::L1 | Reduce::L2));
+        // Squares and variances over noisy copies have lost their sign.
+        let params = chosen.method.params();
+        let squares = params.get("noise").is_some_and(|noise| *noise == "squares" || *noise == "variance");
+        Self { signed: chosen.info.signed && !sizes && !squares, values, tokens }
+    }
+}
+
 /// The evidence for explanations of one text and one target, with one memory of what hiding units does.
 pub struct Evidence<'a> {
     job: Job<'a>,
+    kind: Units,
     units: Vec<Unit>,
+    masked: Option<Masked<'a>>,
 }
 
 impl<'a> Evidence<'a> {
-    /// For one question.
-    pub fn new(job: &Job<'a>, units: &[Unit]) -> Self {
-        Self { job: job.clone(), units: units.to_vec() }
+    /// For one question. Nothing is run before the first check.
+    pub fn new(job: &Job<'a>, kind: Units, units: &[Unit]) -> Self {
+        Self { job: job.clone(), kind, units: units.to_vec(), masked: None }
     }
 
-    /// The evidence for one explanation: `values` are its scores by unit, `tokens` by token.
-    pub fn check(
-        &mut self,
-        level: Level,
-        chosen: &Chosen,
-        values: &[f64],
-        tokens: &[f64],
-        checks: Checks,
-    ) -> Result<Checks> {
-        let _ = (level, chosen, values, tokens, &self.job, &self.units);
+    /// Hides units in this way instead of the one that suits text and target.
+    #[must_use]
+    pub fn with_masker(mut self, masker: Masker) -> Self {
+        self.masked = Some(Masked::new(&self.job, &self.units, masker));
+        self
+    }
+
+    /// Adds the evidence for one explanation to what its method claims.
+    pub fn check(&mut self, level: Level, scored: &Scored<'_>, mut checks: Checks) -> Result<Checks> {
+        if level == Level::None || self.units.is_empty() {
+            return Ok(checks);
+        }
+        self.fits(scored)?;
+        let rankings = Rankings::new(&self.job, scored.values, scored.signed);
+        self.hide(scored, &rankings, &mut checks)?;
+        let facts =
+            verdict::Facts { encoded: self.job.encoded(), kind: self.kind, units: &self.units, scored };
+        checks.verdict = Some(verdict::verdict(&self.job, &facts, &rankings.own, &checks));
         Ok(checks)
+    }
+
+    /// Scores from elsewhere may be of another tokenizer or other units.
+    fn fits(&self, scored: &Scored<'_>) -> Result<()> {
+        let (units, tokens) = (self.units.len(), self.job.encoded().len());
+        if (scored.values.len(), scored.tokens.len()) == (units, tokens) {
+            return Ok(());
+        }
+        Err(Error::Request(format!(
+            "{} scores for {units} {} and {} for {tokens} tokens: there must be one each",
+            scored.values.len(),
+            sentence::noun(self.kind, units),
+            scored.tokens.len()
+        )))
+    }
+
+    /// What hiding units says: the sets of all measures are run together first, so that each measure finds its own.
+    fn hide(&mut self, scored: &Scored<'_>, rankings: &Rankings, checks: &mut Checks) -> Result<()> {
+        let suited = || -> Result<Masked<'a>> {
+            let masker = Masker::suited(self.job.open()?, &self.job.row, &self.units, &self.job.target);
+            Ok(Masked::new(&self.job, &self.units, masker))
+        };
+        let masked = match &mut self.masked {
+            Some(masked) => masked,
+            none => none.insert(suited()?),
+        };
+        let before = masked.run();
+        let measured = leave_one_out::measured(rankings);
+        let mut sets = leave_one_out::sets(&measured);
+        sets.extend(erasure::sets(rankings));
+        if masked.could_decide() {
+            sets.extend(flip::sets(rankings));
+        }
+        masked.outcomes(&sets)?;
+        let (comprehensiveness, sufficiency) = erasure::measure(masked, rankings)?;
+        checks.comprehensiveness = Some(comprehensiveness);
+        checks.sufficiency = Some(sufficiency);
+        checks.flip = flip::measure(&self.job, masked, rankings, &measured)?;
+        checks.leave_one_out = Some(leave_one_out::measure(masked, scored.values, scored.signed, measured)?);
+        checks.hiding = Some(Hiding {
+            masker: masked.masker().to_string(),
+            target: masked.target().to_string(),
+            value: masked.whole()?.value,
+            rows: masked.run() - before,
+        });
+        Ok(())
     }
 }

@@ -1,0 +1,142 @@
+//! The smallest top-ranked set whose removal changes the decision (METHODS E3), beside random sets of the same size.
+
+use super::ranking::{Rankings, shuffled};
+use super::{STAGE_FLIP, erasure};
+use crate::{Job, Masked, Outcome, Set};
+use exegete_core::Result;
+use exegete_core::report::Flip;
+use std::collections::BTreeSet;
+
+/// Prefixes up to this long are all tried; after it their length grows by half each time.
+const EACH: usize = 16;
+/// How many random sets are tried.
+const RANDOM_SETS: usize = 20;
+
+/// The first sets to try; longer ones are run only where none of these changes the decision.
+pub(super) fn sets(rankings: &Rankings) -> Vec<Set> {
+    let short = lengths(rankings.own.len()).into_iter().take_while(|&length| length <= EACH);
+    short.map(|length| rankings.own[..length].to_vec()).collect()
+}
+
+/// None where the model decides nothing, or where the target does not speak for what it decides: hiding what speaks for
+/// another class cannot be expected to change the decision.
+pub(super) fn measure(
+    job: &Job<'_>,
+    masked: &mut Masked<'_>,
+    rankings: &Rankings,
+    measured: &[usize],
+) -> Result<Option<Flip>> {
+    let whole = masked.whole()?;
+    if !masked.speaks_for_decision()? {
+        return Ok(None);
+    }
+    let lengths = lengths(rankings.own.len());
+    let short = lengths.partition_point(|&length| length <= EACH);
+    let mut found = first(masked, &whole, rankings, &lengths[..short])?;
+    if found.0.is_none() && short < lengths.len() {
+        found = first(masked, &whole, rankings, &lengths[short..])?;
+    }
+    let (length, after) = found;
+    let named = |outcome: &Outcome| {
+        outcome.decision.as_ref().map_or((String::new(), 0.0), |d| (d.label.clone(), d.prob))
+    };
+    let mut flip = Flip {
+        units: length.map_or(Vec::new(), |length| rankings.own[..length].to_vec()),
+        tried: length.or(lengths.last().copied()).unwrap_or(0),
+        before: named(&whole),
+        after: named(&after),
+        random_share: 0.0,
+        random_sets: 0,
+    };
+    if let Some(length) = length {
+        let sets = random_sets(job, rankings.own.len(), length, measured);
+        let outcomes = masked.outcomes(&sets)?;
+        let flips = outcomes.iter().filter(|outcome| !outcome.decides_as(&whole)).count();
+        flip.random_sets = sets.len();
+        flip.random_share = flips as f64 / sets.len().max(1) as f64;
+    }
+    Ok(Some(flip))
+}
+
+/// The first of these prefixes that changes the decision, with what comes of it; else none, and what comes of the last.
+fn first(
+    masked: &mut Masked<'_>,
+    whole: &Outcome,
+    rankings: &Rankings,
+    lengths: &[usize],
+) -> Result<(Option<usize>, Outcome)> {
+    let sets: Vec<Set> = lengths.iter().map(|&length| rankings.own[..length].to_vec()).collect();
+    let outcomes = masked.outcomes(&sets)?;
+    let changed = outcomes.iter().position(|outcome| !outcome.decides_as(whole));
+    let at = changed.or(outcomes.len().checked_sub(1));
+    let after = at.map_or_else(|| whole.clone(), |at| outcomes[at].clone());
+    Ok((changed.map(|at| lengths[at]), after))
+}
+
+/// The lengths of the prefixes to try. Hiding everything says nothing about an order, so that is only tried where there
+/// is one unit. Those of the erasure's bins cost nothing more.
+fn lengths(units: usize) -> Vec<usize> {
+    let last = units.saturating_sub(1).max(1).min(units);
+    let mut lengths: BTreeSet<usize> = (1..=EACH.min(last)).collect();
+    let mut length = EACH;
+    while length < last {
+        length = (length + length / 2).min(last);
+        lengths.insert(length);
+    }
+    lengths.extend(erasure::sizes(units).into_iter().filter(|&size| size <= last));
+    lengths.into_iter().collect()
+}
+
+/// Sets to compare with: every one where they are few, those left out in turn for single units, else a sample.
+fn random_sets(job: &Job<'_>, units: usize, size: usize, measured: &[usize]) -> Vec<Set> {
+    if size == 1 {
+        return super::leave_one_out::sets(measured);
+    }
+    if combinations(units, size) <= RANDOM_SETS {
+        return every(units, size);
+    }
+    let mut random = job.random(STAGE_FLIP);
+    let set = |_| shuffled(units, &mut random)[..size].to_vec();
+    (0..RANDOM_SETS).map(set).collect()
+}
+
+/// How many sets of a size there are, counted no further than needed.
+fn combinations(units: usize, size: usize) -> usize {
+    let size = size.min(units - size);
+    (0..size).try_fold(1usize, |count, i| Some(count.checked_mul(units - i)? / (i + 1))).unwrap_or(usize::MAX)
+}
+
+fn every(units: usize, size: usize) -> Vec<Set> {
+    let mut sets: Vec<Set> = vec![Vec::new()];
+    for _ in 0..size {
+        let longer = |set: Set| {
+            let next = set.last().map_or(0, |last| last + 1);
+            (next..units).map(move |unit| set.iter().copied().chain([unit]).collect())
+        };
+        sets = sets.into_iter().flat_map(longer).collect();
+    }
+    sets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_grow_and_never_hide_everything() {
+        assert_eq!(lengths(1), [1]);
+        assert_eq!(lengths(2), [1]);
+        assert_eq!(lengths(5), [1, 2, 3, 4]);
+        let many = lengths(200);
+        assert_eq!(many[..16], (1..=16).collect::<Vec<_>>());
+        assert_eq!(many[16..], [20, 24, 36, 40, 54, 81, 100, 121, 181, 199]);
+    }
+
+    #[test]
+    fn few_sets_are_all_tried() {
+        assert_eq!(every(4, 2).len(), combinations(4, 2));
+        assert_eq!(every(3, 2), [[0, 1], [0, 2], [1, 2]]);
+        assert_eq!(combinations(6, 3), 20);
+        assert_eq!(combinations(500, 250), usize::MAX);
+    }
+}

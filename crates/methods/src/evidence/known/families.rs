@@ -1,0 +1,78 @@
+//! Every family and task: the evidence must work whatever the model answers.
+
+use crate::evidence::Level;
+use crate::{Baseline, Chosen, Request, Settings, explain};
+use exegete_core::report::{Attribution, Item};
+use exegete_core::{Driver, Example, Model, Site, Task, Units};
+use exegete_models::{Options, load};
+use exegete_testkit::golden;
+use std::sync::Arc;
+
+fn target(model: &dyn Model) -> &'static str {
+    match model.card().task {
+        Task::TokenClassification => "tag:2=0",
+        Task::MaskedLanguageModel => "token:2=the",
+        Task::Encoder => "unit:layer.0.out[1,3]",
+        _ => "predicted",
+    }
+}
+
+pub(super) fn attribution(model: &dyn Model, text: &str, method: &str, check: Level) -> Attribution {
+    let example = match model.card().task {
+        Task::QuestionAnswering => Example::pair("What is the film?", text),
+        _ => Example::text(text),
+    };
+    let request = Request {
+        methods: vec![Chosen::new(method, Settings::default()).unwrap()],
+        targets: vec![target(model).parse().unwrap()],
+        top_labels: None,
+        site: Some(Site::EmbedWord),
+        units: Units::Word,
+        baselines: vec![Baseline::Zero],
+        check,
+        seed: 0,
+    };
+    let items = explain(model, &Driver::default(), &example, &request);
+    match items.unwrap_or_else(|error| panic!("{}: {error}", model.card().name)).pop() {
+        Some(Item::Attribution(attribution)) => *attribution,
+        other => panic!("{}: {other:?}", model.card().name),
+    }
+}
+
+pub(super) fn models() -> Vec<Arc<dyn Model>> {
+    let folders = golden::folders().unwrap();
+    folders
+        .iter()
+        .map(|folder| load(folder, &Options { threads: 1, ..Options::default() }).unwrap())
+        .collect()
+}
+
+#[test]
+fn every_model_gets_its_evidence() {
+    let mut maskers = std::collections::BTreeSet::new();
+    for model in models() {
+        let Attribution { checks, .. } =
+            attribution(&*model, "a film that is not so bad", "gradient_x_input", Level::Default);
+        let (name, task) = (&model.card().name, model.card().task);
+        let hiding = checks.hiding.unwrap();
+        let whole = matches!(task, Task::Classification | Task::MultiLabel | Task::Regression);
+        assert_eq!(hiding.masker == "delete", whole, "{name} hides by {}", hiding.masker);
+        let numbers = matches!(task, Task::Regression | Task::Encoder);
+        assert_eq!(hiding.target.ends_with(":prob"), !numbers, "{name} reads {}", hiding.target);
+        assert!(!numbers || checks.flip.is_none(), "{name}");
+        assert!(checks.comprehensiveness.is_some() && checks.sufficiency.is_some(), "{name}");
+        let sentence = checks.verdict.unwrap().sentence;
+        assert!(sentence.ends_with('.') && !sentence.contains("NaN"), "{name}: {sentence}");
+        maskers.insert(hiding.masker);
+    }
+    assert!(maskers.contains("mask") && maskers.contains("delete"), "{maskers:?}");
+}
+
+#[test]
+fn one_word_is_enough() {
+    for model in models() {
+        let text = if model.card().task == Task::MaskedLanguageModel { "bad film" } else { "film" };
+        let checks = attribution(&*model, text, "gradient_x_input", Level::Default).checks;
+        assert!(checks.verdict.is_some(), "{}", model.card().name);
+    }
+}
