@@ -3,7 +3,7 @@
 
 use super::path::{Path, add, found, scaled, times, weighted};
 use crate::quadrature::{NESTED, Rule, coarse_weights, nested_points, nested_weights};
-use crate::registry::{Axiom, Info, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::report::Completeness;
 use exegete_core::{Array, Error, Result, SiteInfo};
@@ -23,6 +23,7 @@ pub const INFO: Info = Info {
         Axiom::ImplementationInvariance,
     ],
     signed: true,
+    meaning: Meaning::TimesDifference,
     new: |settings| Ok(Box::new(IntegratedGradients::new(settings)?)),
 };
 
