@@ -153,3 +153,48 @@ fn softmax_at(logits: &[f64], index: usize) -> f64 {
 fn sigmoid(z: f64) -> f64 {
     1.0 / (1.0 + (-z).exp())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exegete_core::{Example, Model};
+    use exegete_testkit::Toy;
+
+    /// What is decided for "not good film" by these logits, and whether the target speaks for it.
+    fn check(task: Task, target: &str, shape: &[usize], logits: &[f64], expected: Option<(&str, f64, bool)>) {
+        let toy = Toy::default();
+        let open = toy.open().unwrap();
+        let encoded = open.encode(&Example::text("not good film")).unwrap();
+        let card = Card { task, ..toy.card().clone() };
+        let logits = Logits { shape: shape.to_vec(), data: logits.to_vec() };
+        let target: Target = target.parse().unwrap();
+        let target = target.resolve(&card, &encoded, &logits, None, &|_| Some(1)).unwrap();
+        let found = Question::of(&card, &target).map(|question| {
+            let decision = question.decide(&card, open, &encoded, &logits).unwrap();
+            let spoken = question.is_spoken_for(&target, &decision);
+            (decision.label, (decision.prob * 1e4).round() / 1e4, spoken)
+        });
+        assert_eq!(found, expected.map(|(label, prob, spoken)| (label.to_owned(), prob, spoken)), "{target}");
+    }
+
+    #[test]
+    fn every_task_decides_in_its_own_way() {
+        let three = 3f64.ln();
+        check(Task::Classification, "predicted", &[2], &[0.0, three], Some(("positive", 0.75, true)));
+        check(Task::Classification, "class:negative", &[2], &[0.0, three], Some(("positive", 0.75, false)));
+        check(Task::Classification, "margin:1,0", &[2], &[0.0, three], Some(("positive", 0.75, true)));
+        check(Task::Classification, "loss", &[2], &[0.0, three], Some(("positive", 0.75, true)));
+        check(Task::Classification, "unit:pooled[0]", &[2], &[0.0, three], Some(("positive", 0.75, false)));
+        check(Task::MultiLabel, "class:1", &[2], &[9.0, three], Some(("positive", 0.75, true)));
+        check(Task::MultiLabel, "class:1", &[2], &[9.0, -three], Some(("not positive", 0.75, false)));
+        check(Task::Regression, "predicted", &[1], &[2.0], None);
+        check(Task::Encoder, "unit:pooled[0]", &[2], &[1.0, 2.0], None);
+        let tags = [0.0, 9.0, three, 0.0, 0.0, 0.0];
+        check(Task::TokenClassification, "tag:1=negative", &[3, 2], &tags, Some(("negative", 0.75, true)));
+        check(Task::TokenClassification, "tag:1=positive", &[3, 2], &tags, Some(("negative", 0.75, false)));
+        // Start at the second token, 3 to 1 to 1; end at the third.
+        let spans = [0.0, 0.0, three, 0.0, 0.0, three];
+        check(Task::QuestionAnswering, "answer", &[3, 2], &spans, Some(("good film", 0.36, true)));
+        check(Task::QuestionAnswering, "end", &[3, 2], &spans, Some(("good film", 0.36, true)));
+    }
+}

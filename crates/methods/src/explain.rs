@@ -261,7 +261,8 @@ impl<'a> Asked<'a> {
         };
         let values = sums(&self.units, &tokens);
         let checks = Checks { completeness: explained.completeness(&info), ..Checks::default() };
-        let checks = evidence.check(self.request.check, &Scored::of(chosen, &values, &tokens), checks)?;
+        let checks =
+            evidence.check(self.request.check, &Scored::of(chosen, &explained, &values, &tokens), checks)?;
         let factor = chosen.factor(&values);
         let errors = explained.errors.as_deref().map(|errors| joint_errors(&self.units, errors));
         let by = |values: Vec<f64>| values.into_iter().map(|v| factor * v).collect::<Vec<f64>>();

@@ -31,5 +31,5 @@ pub use explained::{Explained, Scores};
 pub use job::{Job, Reduce};
 pub use masked::{Masked, Outcome, Set, by_probability};
 pub use masker::Masker;
-pub use registry::{Axiom, Info, METHODS, Method, find};
+pub use registry::{Axiom, Info, METHODS, Meaning, Method, find};
 pub use settings::Settings;

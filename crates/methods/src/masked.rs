@@ -108,25 +108,36 @@ impl<'a> Masked<'a> {
         let open = self.job.open()?;
         let rows = sets.iter().map(|set| self.masker.hide(open, &self.job.row, &self.tokens(set)));
         let rows = rows.collect::<Result<Vec<Row>>>()?;
-        let plan = Plan::keep(self.job.target.sites());
-        let (job, question, whole) = (&self.job, &self.question, &mut self.whole);
+        let found = self.read(&rows)?;
+        if self.whole.is_none() {
+            self.whole = found.first().cloned();
+        }
+        self.known.extend(sets.into_iter().zip(found));
+        Ok(())
+    }
+
+    /// What other rows of the same text give, such as noisy ones; these are not remembered. Until the whole text is known,
+    /// the first row stands for it.
+    pub(crate) fn read(&self, rows: &[Row]) -> Result<Vec<Outcome>> {
+        let Self { job, question, whole, .. } = self;
+        let (card, open) = (job.card(), job.open()?);
+        let mut before = whole.as_ref().and_then(|whole| whole.decision.clone());
         let mut found = Vec::with_capacity(rows.len());
-        job.driver.passes(open, &rows, &plan, &mut |range, pass| {
+        job.driver.passes(open, rows, &Plan::keep(job.target.sites()), &mut |range, pass| {
             for (i, row) in rows[range].iter().enumerate() {
-                let logits = &pass.logits()[i];
-                let decide = |question: &Question| question.decide(job.card(), open, &row.encoded, logits);
-                let decision = question.as_ref().map(decide).transpose()?;
-                let before = whole.as_ref().map_or(&decision, |whole: &Outcome| &whole.decision);
-                let before = question.as_ref().zip(before.as_ref());
-                let kept = before.map(|(question, decision)| question.prob(logits, decision.key));
-                let outcome = Outcome { value: job.target.value(job.card(), pass, i)?, decision, kept };
-                whole.get_or_insert_with(|| outcome.clone());
-                found.push(outcome);
+                let (value, logits) = (job.target.value(card, pass, i)?, &pass.logits()[i]);
+                let Some(question) = question else {
+                    found.push(Outcome { value, decision: None, kept: None });
+                    continue;
+                };
+                let decision = question.decide(card, open, &row.encoded, logits)?;
+                let before = before.get_or_insert_with(|| decision.clone());
+                let kept = Some(question.prob(logits, before.key));
+                found.push(Outcome { value, decision: Some(decision), kept });
             }
             Ok(())
         })?;
-        self.known.extend(sets.into_iter().zip(found));
-        Ok(())
+        Ok(found)
     }
 
     fn tokens(&self, set: &Set) -> Vec<usize> {
@@ -154,4 +165,37 @@ pub fn by_probability(card: &Card, target: &Target) -> Target {
         _ => Some(Scale::Prob),
     };
     Target { scale, quantity: target.quantity.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exegete_core::{Driver, Example, Model, Site, Units};
+    use exegete_testkit::Toy;
+
+    #[test]
+    fn a_set_is_known_again_however_it_was_put_together() {
+        let (toy, driver) = (Toy::default(), Driver::default());
+        let row = Row::new(toy.open().unwrap().encode(&Example::text("not a good film")).unwrap());
+        let units = Units::Word.of(&row.encoded);
+        let target = Target::class(1);
+        let job = Job {
+            model: &toy,
+            driver: &driver,
+            row,
+            target,
+            site: Site::EmbedWord,
+            baselines: Vec::new(),
+            seed: 0,
+        };
+        let mut masked = Masked::new(&job, &units, Masker::Zero);
+        let found = masked.outcomes(&[vec![2, 0], vec![], vec![0, 2, 2], vec![1]]).unwrap();
+        assert_eq!((masked.asked(), masked.run(), driver.spent().forward_rows), (4, 3, 3));
+        assert_eq!(found[0], found[2]);
+        assert_eq!(found[1], masked.whole().unwrap());
+        assert_eq!(found[1].kept, found[1].decision.as_ref().map(|decision| decision.prob));
+        assert_ne!(found[0].value, found[3].value);
+        assert_eq!(driver.spent().forward_rows, 3);
+        assert_eq!(masked.target().to_string(), "class:1:prob");
+    }
 }

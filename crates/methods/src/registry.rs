@@ -21,6 +21,19 @@ pub enum Axiom {
     ImplementationInvariance,
 }
 
+/// What an element's score says of a small change I at its site: what infidelity may hold it to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// F changes by score · I.
+    Slope,
+    /// F changes by score / x · I.
+    TimesInput,
+    /// F changes by score / (x − x′) · I, with x′ the baseline.
+    TimesDifference,
+    /// Nothing of that kind.
+    Other,
+}
+
 /// What is said about a method.
 #[derive(Debug)]
 pub struct Info {
@@ -34,6 +47,8 @@ pub struct Info {
     pub axioms: &'static [Axiom],
     /// Whether positive and negative scores mean for and against.
     pub signed: bool,
+    /// What an element's score says of a small change there.
+    pub meaning: Meaning,
     /// Reads and checks the parameters.
     pub new: fn(&mut Settings) -> Result<Box<dyn Method>>,
 }

@@ -77,9 +77,9 @@ fn integrated_gradients_see_the_function_and_not_the_network() {
         close(&influence, &[0.5, -0.5], 1e-3);
     }
     // Rules that go by the network's parts see its parts.
-    for method in ["deep_lift", "lrp"] {
+    for (method, set) in [("deep_lift", &[][..]), ("lrp", &["bias=spread"])] {
         let [first, second] =
-            Net::invariance().map(|net| scores(&net, method, &[], &[3.0, 1.0], INPUT, "predicted"));
+            Net::invariance().map(|net| scores(&net, method, set, &[3.0, 1.0], INPUT, "predicted"));
         close(&first, &[1.5, -0.5], 1e-4);
         close(&second, &[2.0, -1.0], 1e-4);
     }

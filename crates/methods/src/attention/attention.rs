@@ -2,7 +2,7 @@
 
 use super::{head, heads, layer, maps, query, row_of};
 use crate::explained::Scores;
-use crate::registry::{Info, Method, params};
+use crate::registry::{Info, Meaning, Method, params};
 use crate::{Explained, Job};
 use exegete_core::{Place, Result, Site};
 use std::collections::BTreeMap;
@@ -14,6 +14,7 @@ pub const INFO: Info = Info {
     page: include_str!("attention.md"),
     axioms: &[],
     signed: false,
+    meaning: Meaning::Other,
     new: |settings| {
         Ok(Box::new(Raw { layer: settings.optional("layer")?, head: settings.optional("head")? }))
     },

@@ -3,7 +3,7 @@
 
 use super::{head, heads, layer, query};
 use crate::explained::Scores;
-use crate::registry::{Info, Method, params};
+use crate::registry::{Info, Meaning, Method, params};
 use crate::{Explained, Job};
 use exegete_core::{Array, Change, Edit, Place, Result, Row, Site};
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ pub const INFO: Info = Info {
     page: include_str!("attention_norm.md"),
     axioms: &[],
     signed: false,
+    meaning: Meaning::Other,
     new: |settings| {
         Ok(Box::new(Norm { layer: settings.optional("layer")?, head: settings.optional("head")? }))
     },

@@ -3,7 +3,7 @@
 
 use super::{heads, maps, query, row_of};
 use crate::explained::Scores;
-use crate::registry::{Info, Method, params};
+use crate::registry::{Info, Meaning, Method, params};
 use crate::{Explained, Job};
 use exegete_core::{Place, Result, Site};
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ pub const INFO: Info = Info {
     page: include_str!("attention_rollout.md"),
     axioms: &[],
     signed: false,
+    meaning: Meaning::Other,
     new: |_| Ok(Box::new(Rollout)),
 };
 

@@ -2,7 +2,7 @@
 
 use super::{head, heads, layer, query, row_of};
 use crate::explained::Scores;
-use crate::registry::{Info, Method, params};
+use crate::registry::{Info, Meaning, Method, params};
 use crate::{Explained, Job};
 use exegete_core::{Array, Place, Record, Result, Rules, Site};
 use std::collections::BTreeMap;
@@ -14,6 +14,7 @@ pub const INFO: Info = Info {
     page: include_str!("gradient_x_attention.md"),
     axioms: &[],
     signed: true,
+    meaning: Meaning::Other,
     new: |settings| {
         Ok(Box::new(GradientXAttention {
             layer: settings.optional("layer")?,

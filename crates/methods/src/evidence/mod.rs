@@ -1,18 +1,29 @@
 //! How far an explanation can be trusted (METHODS E1–E6, E9). One file for each measure; `verdict` holds every threshold.
 //!
 //! The default level hides units and looks at what the model then says: at most about 150 forward rows, whatever the
-//! length of the text. What hiding does is remembered, and shared by all explanations of one text and target.
+//! length of the text. The deep level follows whole rankings, and explains again: with noise on the word vectors and with
+//! random parameters. What hiding does is remembered, and shared by all explanations of one text and target.
 
+mod again;
+mod curves;
 mod erasure;
 mod flip;
+mod infidelity;
 #[cfg(test)]
 mod known;
 mod leave_one_out;
+mod randomisation;
 mod ranking;
+mod sensitivity;
 mod sentence;
+mod stability;
 pub mod verdict;
 
-use crate::{Chosen, Job, Masked, Masker, Reduce};
+pub use again::Again;
+
+use crate::registry::Meaning;
+use crate::{Chosen, Explained, Job, Masked, Masker, Reduce};
+use again::Words;
 use exegete_core::report::{Checks, Hiding};
 use exegete_core::{Error, Result, Unit, Units};
 use ranking::Rankings;
@@ -29,9 +40,17 @@ pub enum Level {
     Deep,
 }
 
+/// Two tokens have one order or the other; a rank correlation needs three.
+const FEWEST_TOKENS: usize = 3;
+
 /// Streams of random numbers, apart from those of the methods.
 const STAGE_RANKINGS: u64 = 101;
 const STAGE_FLIP: u64 = 102;
+const STAGE_SENSITIVITY: u64 = 103;
+const STAGE_INFIDELITY: u64 = 104;
+const STAGE_STABILITY: u64 = 105;
+/// One stream a part of the model from here on.
+const STAGE_PARAMETERS: u64 = 1000;
 
 /// An explanation whose evidence is wanted, from a method here or from elsewhere.
 #[derive(Clone, Copy)]
@@ -42,16 +61,23 @@ pub struct Scored<'s> {
     pub values: &'s [f64],
     /// One a token, special ones included.
     pub tokens: &'s [f64],
+    /// How to explain again; none for scores from elsewhere, whose evidence is then what hiding says.
+    pub again: Option<Again<'s>>,
 }
 
 impl<'s> Scored<'s> {
     /// The scores of a method.
-    pub fn of(chosen: &'s Chosen, values: &'s [f64], tokens: &'s [f64]) -> Self {
-        let sizes = matches!(chosen.reduce, Some(Reduce::L1 | Reduce::L2));
-        // Squares and variances over noisy copies have lost their sign.
+    pub fn of(chosen: &'s Chosen, explained: &'s Explained, values: &'s [f64], tokens: &'s [f64]) -> Self {
         let params = chosen.method.params();
+        let sizes = matches!(chosen.reduce, Some(Reduce::L1 | Reduce::L2));
+        // Squares and variances over noisy copies have lost their sign, and are no slopes any more.
         let squares = params.get("noise").is_some_and(|noise| *noise == "squares" || *noise == "variance");
-        Self { signed: chosen.info.signed && !sizes && !squares, values, tokens }
+        // What flows through one neuron is not all that a change does.
+        let partial = params.contains_key("through");
+        let meaning = if squares || partial { Meaning::Other } else { chosen.info.meaning };
+        let again = Again { method: &*chosen.method, reduce: chosen.reduce, meaning, explained };
+        let signed = chosen.info.signed && !sizes && !squares;
+        Self { signed, values, tokens, again: Some(again) }
     }
 }
 
@@ -84,6 +110,9 @@ impl<'a> Evidence<'a> {
         self.fits(scored)?;
         let rankings = Rankings::new(&self.job, scored.values, scored.signed);
         self.hide(scored, &rankings, &mut checks)?;
+        if level == Level::Deep {
+            self.deepen(scored, &rankings, &mut checks)?;
+        }
         let facts =
             verdict::Facts { encoded: self.job.encoded(), kind: self.kind, units: &self.units, scored };
         checks.verdict = Some(verdict::verdict(&self.job, &facts, &rankings.own, &checks));
@@ -102,6 +131,27 @@ impl<'a> Evidence<'a> {
             sentence::noun(self.kind, units),
             scored.tokens.len()
         )))
+    }
+
+    /// Whole curves, and what comes of explaining again.
+    fn deepen(&mut self, scored: &Scored<'_>, rankings: &Rankings, checks: &mut Checks) -> Result<()> {
+        let Some(masked) = &mut self.masked else { return Ok(()) };
+        let before = masked.run();
+        let (deletion, insertion) = curves::measure(masked, rankings)?;
+        (checks.deletion, checks.insertion) = (Some(deletion), Some(insertion));
+        if let Some(hiding) = &mut checks.hiding {
+            hiding.rows += masked.run() - before;
+        }
+        let Some(again) = &scored.again else { return Ok(()) };
+        let (job, units) = (&self.job, &self.units);
+        let words = Words::of(job)?;
+        checks.sensitivity = Some(sensitivity::measure(job, again, &words)?);
+        checks.infidelity = infidelity::measure(job, again)?;
+        if units.iter().map(|unit| unit.tokens.len()).sum::<usize>() >= FEWEST_TOKENS {
+            checks.stability = Some(stability::measure(job, masked, units, again, &words)?);
+            checks.randomisation = randomisation::measure(job, units, again)?;
+        }
+        Ok(())
     }
 
     /// What hiding units says: the sets of all measures are run together first, so that each measure finds its own.

@@ -10,7 +10,9 @@ const MOST: usize = 5;
 
 /// What hiding the top units does, beside random ones.
 pub(super) fn sentence(job: &Job<'_>, facts: &Facts<'_>, ranking: &[usize], checks: &Checks) -> String {
-    match checks.flip.as_ref().filter(|flip| !flip.units.is_empty()) {
+    // A flip that takes most of the text says little about its words.
+    let telling = |flip: &&Flip| (1..=ranking.len().div_ceil(2)).contains(&flip.units.len());
+    match checks.flip.as_ref().filter(telling) {
         Some(flip) => flipped(job, facts, flip, verb(checks)),
         None => lowered(job, facts, ranking, checks).unwrap_or_default(),
     }
@@ -51,8 +53,8 @@ fn flipped(job: &Job<'_>, facts: &Facts<'_>, flip: &Flip, verb: &str) -> String 
 fn lowered(job: &Job<'_>, facts: &Facts<'_>, ranking: &[usize], checks: &Checks) -> Option<String> {
     let (erasure, hiding) = (checks.comprehensiveness.as_ref()?, checks.hiding.as_ref()?);
     let sizes = sizes(ranking.len());
-    // The largest bin that can still be listed says the most.
-    let bin = sizes.iter().rposition(|&size| size <= MOST).unwrap_or(0);
+    // The largest bin that can be listed in full or is a tenth of the text says the most.
+    let bin = sizes.iter().rposition(|&size| size <= sizes[2].max(MOST)).unwrap_or(0);
     let (count, before) = (sizes[bin], hiding.value);
     let after = before - erasure.own.values[bin];
     let random = erasure.random.iter().map(|drop| drop.values[bin]).sum::<f64>();
@@ -63,9 +65,12 @@ fn lowered(job: &Job<'_>, facts: &Facts<'_>, ranking: &[usize], checks: &Checks)
         1 => format!("the top {} ({})", facts.kind, list(facts, &ranking[..1])),
         _ => format!("the top {count} {} ({})", noun(facts.kind, count), list(facts, &ranking[..count])),
     };
-    let moves = moves(before, after, digits, 1);
     let name = name(job, &job.target);
-    let own = format!("{} {what} {moves} {name} from {before:.digits$} to {after:.digits$}", verb(checks));
+    let from = match moves(before, after, digits, 1) {
+        "leaves" => format!("leaves {name} at {before:.digits$}"),
+        moves => format!("{moves} {name} from {before:.digits$} to {after:.digits$}"),
+    };
+    let own = format!("{} {what} {from}", verb(checks));
     if ranking.len() == 1 {
         return Some(format!("{own}."));
     }
@@ -73,8 +78,9 @@ fn lowered(job: &Job<'_>, facts: &Facts<'_>, ranking: &[usize], checks: &Checks)
         1 => format!("a random {}", facts.kind),
         _ => format!("{count} random {}", noun(facts.kind, count)),
     };
-    let moves = self::moves(before, random, digits, count);
-    Some(format!("{own}; {others} {moves} it to {random:.digits$} on average."))
+    let moves = moves(before, random, digits, count);
+    let to = if moves.starts_with("leave") { "at" } else { "to" };
+    Some(format!("{own}; {others} {moves} it {to} {random:.digits$} on average."))
 }
 
 /// What F is called in a sentence.
@@ -95,8 +101,8 @@ fn name(job: &Job<'_>, target: &Target) -> String {
 fn moves(before: f64, after: f64, digits: usize, count: usize) -> &'static str {
     let shown = |value: f64| format!("{value:.digits$}");
     match (shown(before) == shown(after), after < before, count) {
-        (true, _, 1) => "moves",
-        (true, ..) => "move",
+        (true, _, 1) => "leaves",
+        (true, ..) => "leave",
         (_, true, 1) => "lowers",
         (_, true, _) => "lower",
         (_, false, 1) => "raises",
@@ -152,7 +158,7 @@ mod tests {
         assert_eq!((noun(Units::Word, 1), noun(Units::Sentence, 3)), ("word".into(), "sentences".into()));
         assert_eq!(moves(0.9, 0.5, 2, 1), "lowers");
         assert_eq!(moves(0.9, 0.95, 2, 4), "raise");
-        assert_eq!(moves(0.9, 0.9001, 2, 4), "move");
+        assert_eq!(moves(0.9, 0.9001, 2, 4), "leave");
         assert_eq!(digits(0.9991, &[0.9984, 0.9991]), 3);
         assert_eq!(digits(0.9, &[0.5]), 2);
         assert_eq!(digits(0.9, &[0.9]), 2);

@@ -1,7 +1,7 @@
 //! What fails, by thresholds that all stand here, and the evidence in one sentence (METHODS E9).
 
-use super::{Scored, sentence};
-use crate::Job;
+use super::{Again, Scored, sentence};
+use crate::{Job, Meaning};
 use exegete_core::report::{Checks, Erasure, Verdict};
 use exegete_core::{Encoded, Unit, Units};
 
@@ -16,6 +16,16 @@ pub const SIGNIFICANCE: f64 = 0.05;
 /// Mean drops of F that are all smaller than this are rounding: there is nothing to rank.
 pub const SMALLEST_DROP: f64 = 1e-6;
 
+/// Scores that go this well with those of a model of random parameters do not depend on what was learned.
+pub const MOST_ALIKE: f64 = 0.7;
+/// Scores of noisy copies should go with the original at least this well, while the decision stays.
+pub const LEAST_STABLE: f64 = 0.5;
+/// Within a small ball scores should not move by more than their own size.
+pub const MOST_SENSITIVE: f64 = 1.0;
+/// The 95th percentile of χ² with one degree of freedom: a factor that fits n perturbations by chance explains more than
+/// this share of n only once in twenty times.
+pub const CHANCE_FIT: f64 = 3.84;
+
 /// What a verdict needs to know beside the checks.
 pub(super) struct Facts<'f> {
     pub(super) encoded: &'f Encoded,
@@ -27,9 +37,20 @@ pub(super) struct Facts<'f> {
 /// A rule says what is wrong, or nothing.
 type Rule = fn(&Checks, &Facts<'_>) -> Option<String>;
 
-/// Worst first: scores that say nothing, numbers that are not what they claim, an order that chance would match, parts that
-/// do not suffice, disagreement with leave-one-out.
-const RULES: [Rule; 5] = [all_equal, incomplete, not_comprehensive, not_sufficient, disagrees];
+/// Worst first: scores that say nothing, numbers that are not what they claim, an order that chance would match, scores that
+/// ignore what was learned, parts that do not suffice, disagreement with leave-one-out, slopes that foretell nothing, and
+/// at last what moves too easily.
+const RULES: [Rule; 9] = [
+    all_equal,
+    incomplete,
+    not_comprehensive,
+    ignores_the_model,
+    not_sufficient,
+    disagrees,
+    foretells_nothing,
+    unstable,
+    sensitive,
+];
 
 /// The failures and the sentence.
 pub(super) fn verdict(job: &Job<'_>, facts: &Facts<'_>, ranking: &[usize], checks: &Checks) -> Verdict {
@@ -52,15 +73,24 @@ fn incomplete(checks: &Checks, _: &Facts<'_>) -> Option<String> {
 fn not_comprehensive(checks: &Checks, facts: &Facts<'_>) -> Option<String> {
     let Compared { own, reversed, random } = Compared::of(checks.comprehensiveness.as_ref()?)?;
     let nouns = sentence::noun(facts.kind, 2);
+    let against = |other: f64, which: &str, so: &str| {
+        let (own, other) = (figure(own), figure(other));
+        // Sizes do not say for or against, so their order cannot be upside down.
+        let so = if facts.scored.signed { so } else { "what ranks first does not carry F" };
+        format!("F falls by {own} without the top {nouns}, by {other} without {which} {nouns}: {so}")
+    };
     if own < reversed {
-        return Some(format!(
-            "hiding the top {nouns} lowers F by {own:.3}, the bottom {nouns} by {reversed:.3}: the order is upside down"
-        ));
+        return Some(against(reversed, "the bottom", "the order is upside down"));
     }
-    (own <= random).then(|| {
-        format!(
-            "hiding the top {nouns} lowers F by {own:.3}, random {nouns} by {random:.3}: the order is no better than chance"
-        )
+    (own <= random).then(|| against(random, "random", "the order is no better than chance"))
+}
+
+fn ignores_the_model(checks: &Checks, facts: &Facts<'_>) -> Option<String> {
+    let last = checks.randomisation.last().filter(|last| last.correlation.abs() > MOST_ALIKE)?;
+    let tokens: usize = facts.units.iter().map(|unit| unit.tokens.len()).sum();
+    (tokens >= FEWEST_RANKED).then(|| {
+        let alike = last.correlation;
+        format!("with all parameters random the scores are much the same (ρ = {alike:.2}): they hardly depend on the model")
     })
 }
 
@@ -68,9 +98,8 @@ fn not_sufficient(checks: &Checks, facts: &Facts<'_>) -> Option<String> {
     let Compared { own, random, .. } = Compared::of(checks.sufficiency.as_ref()?)?;
     let nouns = sentence::noun(facts.kind, 2);
     (own >= random).then(|| {
-        format!(
-            "with nothing but the top {nouns} F falls by {own:.3}, with random {nouns} by {random:.3}: they do not suffice"
-        )
+        let (own, random) = (figure(own), figure(random));
+        format!("F falls by {own} with nothing but the top {nouns}, by {random} with random {nouns}: they do not suffice")
     })
 }
 
@@ -85,6 +114,43 @@ fn disagrees(checks: &Checks, facts: &Facts<'_>) -> Option<String> {
             weighed.units
         )
     })
+}
+
+/// Scores that compare with a baseline claim nothing about small steps: their infidelity is shown, not held against them.
+fn foretells_nothing(checks: &Checks, facts: &Facts<'_>) -> Option<String> {
+    let local = |again: &Again<'_>| again.meaning != Meaning::TimesDifference;
+    facts.scored.again.as_ref().filter(|again| local(again))?;
+    let found = checks.infidelity.as_ref().filter(|found| found.zero > 0.0)?;
+    let explained = 1.0 - found.scaled / found.zero;
+    if explained <= CHANCE_FIT / found.samples as f64 {
+        let share = 100.0 * explained;
+        return Some(format!(
+            "the scores foretell {share:.0} % of what small perturbations do: no more than chance"
+        ));
+    }
+    (found.factor < 0.0).then(|| "the scores foretell the opposite of what small perturbations do".into())
+}
+
+fn unstable(checks: &Checks, facts: &Facts<'_>) -> Option<String> {
+    let found = checks.stability.as_ref().filter(|found| found.correlation < LEAST_STABLE)?;
+    let tokens: usize = facts.units.iter().map(|unit| unit.tokens.len()).sum();
+    (2 * found.same_decision > found.samples && tokens >= FEWEST_RANKED).then(|| {
+        let (alike, same, of) = (found.correlation, found.same_decision, found.samples);
+        format!("noise that leaves the decision in {same} of {of} copies changes the order of the scores (ρ = {alike:.2})")
+    })
+}
+
+fn sensitive(checks: &Checks, _: &Facts<'_>) -> Option<String> {
+    let found = checks.sensitivity.as_ref().filter(|found| found.relative > MOST_SENSITIVE)?;
+    Some(format!(
+        "within a small ball around the text the scores move by {:.2} times their size",
+        found.relative
+    ))
+}
+
+/// Three digits behind the point, or two that count where those would be zeros.
+fn figure(value: f64) -> String {
+    if value == 0.0 || value.abs() >= 0.001 { format!("{value:.3}") } else { format!("{value:.1e}") }
 }
 
 /// The mean drops of an erasure.

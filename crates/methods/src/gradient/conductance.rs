@@ -5,7 +5,7 @@
 
 use super::path::{Path, add, found, minus, scaled, times, weighted};
 use crate::quadrature::Rule;
-use crate::registry::{Axiom, Info, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Error, Quantity, Record, Result, Rules, Seed, Site, Target};
 use std::collections::BTreeMap;
@@ -18,6 +18,7 @@ pub const INFO: Info = Info {
     page: include_str!("conductance.md"),
     axioms: &[Axiom::Completeness, Axiom::Dummy],
     signed: true,
+    meaning: Meaning::TimesDifference,
     new: |settings| Ok(Box::new(Conductance::new(settings)?)),
 };
 

@@ -2,7 +2,7 @@
 //! convolutional networks*, 2014.
 
 use super::guided_backprop::Guided;
-use crate::registry::Info;
+use crate::registry::{Info, Meaning};
 use exegete_core::Rules;
 
 /// The entry in the list of methods.
@@ -12,5 +12,6 @@ pub const INFO: Info = Info {
     page: include_str!("deconvolution.md"),
     axioms: &[],
     signed: true,
+    meaning: Meaning::Slope,
     new: |_| Ok(Box::new(Guided { rules: Rules::Deconvolution })),
 };

@@ -5,7 +5,7 @@
 
 use super::path::{found, minus, times};
 use crate::explained::{Claim, sum_and_size};
-use crate::registry::{Axiom, Info, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Record, Result, Row, Rules, Site};
 use std::collections::BTreeMap;
@@ -17,6 +17,7 @@ pub const INFO: Info = Info {
     page: include_str!("deep_lift.md"),
     axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::Dummy, Axiom::Symmetry],
     signed: true,
+    meaning: Meaning::TimesDifference,
     new: |settings| Ok(Box::new(DeepLift::new(settings)?)),
 };
 

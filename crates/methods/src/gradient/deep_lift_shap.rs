@@ -2,7 +2,7 @@
 //! approach to interpreting model predictions*, 2017.
 
 use super::deep_lift::DeepLift;
-use crate::registry::{Axiom, Info, Method};
+use crate::registry::{Axiom, Info, Meaning, Method};
 use crate::{Baseline, Explained, Job};
 use exegete_core::Result;
 use std::collections::BTreeMap;
@@ -14,6 +14,7 @@ pub const INFO: Info = Info {
     page: include_str!("deep_lift_shap.md"),
     axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::Dummy, Axiom::Symmetry],
     signed: true,
+    meaning: Meaning::TimesDifference,
     new: |settings| Ok(Box::new(DeepLiftShap(DeepLift::new(settings)?))),
 };
 

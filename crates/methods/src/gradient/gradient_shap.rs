@@ -2,7 +2,7 @@
 //! of deep learning models with axiomatic attribution priors and expected gradients*, 2021.
 
 use super::path::{Path, found, times};
-use crate::registry::{Axiom, Info, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Error, Result, Row};
 use rand::RngExt;
@@ -15,6 +15,7 @@ pub const INFO: Info = Info {
     page: include_str!("gradient_shap.md"),
     axioms: &[Axiom::Dummy],
     signed: true,
+    meaning: Meaning::TimesDifference,
     new: |settings| Ok(Box::new(GradientShap::new(settings)?)),
 };
 

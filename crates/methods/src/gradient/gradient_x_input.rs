@@ -1,7 +1,7 @@
 //! x ⊙ ∂F/∂x. A. Shrikumar, P. Greenside, A. Shcherbina, A. Kundaje, *Not just a black box*, 2016.
 
 use super::path::times;
-use crate::registry::{Axiom, Info, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Explained, Job, Reduce};
 use exegete_core::{Record, Result, Rules};
 use std::collections::BTreeMap;
@@ -13,6 +13,7 @@ pub const INFO: Info = Info {
     page: include_str!("gradient_x_input.md"),
     axioms: &[Axiom::Dummy, Axiom::Symmetry, Axiom::Linearity, Axiom::ImplementationInvariance],
     signed: true,
+    meaning: Meaning::TimesInput,
     new: |_| Ok(Box::new(GradientXInput)),
 };
 

@@ -1,7 +1,7 @@
 //! ∂F/∂x with rectifiers open only where both their input and what comes back are positive. J. T. Springenberg,
 //! A. Dosovitskiy, T. Brox, M. Riedmiller, *Striving for simplicity: the all convolutional net*, 2015.
 
-use crate::registry::{Info, Method, params};
+use crate::registry::{Info, Meaning, Method, params};
 use crate::{Explained, Job, Reduce};
 use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
@@ -13,6 +13,7 @@ pub const INFO: Info = Info {
     page: include_str!("guided_backprop.md"),
     axioms: &[],
     signed: true,
+    meaning: Meaning::Slope,
     new: |_| Ok(Box::new(Guided { rules: Rules::GuidedBackprop })),
 };
 

@@ -3,7 +3,7 @@
 
 use super::path::{Path, add, found, scaled, weighted};
 use crate::quadrature::Rule;
-use crate::registry::{Axiom, Info, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Result, Site};
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ pub const INFO: Info = Info {
     page: include_str!("internal_influence.md"),
     axioms: &[Axiom::Dummy],
     signed: true,
+    meaning: Meaning::Slope,
     new: |settings| Ok(Box::new(InternalInfluence::new(settings)?)),
 };
 

@@ -6,7 +6,7 @@
 
 use super::path::{found, times};
 use crate::explained::{Claim, sum_and_size};
-use crate::registry::{Axiom, Info, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::{Error, Lrp, Quantity, Record, Result, Rules, Scale};
 use std::collections::BTreeMap;
@@ -18,6 +18,7 @@ pub const INFO: Info = Info {
     page: include_str!("lrp.md"),
     axioms: &[Axiom::Completeness, Axiom::Dummy],
     signed: true,
+    meaning: Meaning::TimesInput,
     new: |settings| Ok(Box::new(Propagation::new(settings)?)),
 };
 

@@ -1,6 +1,6 @@
 //! ∂F/∂x. K. Simonyan, A. Vedaldi, A. Zisserman, *Deep inside convolutional networks*, 2014.
 
-use crate::registry::{Axiom, Info, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Explained, Job, Reduce};
 use exegete_core::Result;
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ pub const INFO: Info = Info {
     page: include_str!("saliency.md"),
     axioms: &[Axiom::Dummy, Axiom::Symmetry, Axiom::ImplementationInvariance],
     signed: false,
+    meaning: Meaning::Slope,
     new: |_| Ok(Box::new(Saliency)),
 };
 

@@ -3,12 +3,12 @@
 //!
 //! ```text
 //! embed.word  x = (weight, 1)     [T, 2]
-//! logits      z = (−a·s, a·s)     [2]      with s = Σ x₀ over tokens
+//! logits      z = (−a·s, a·s)     [2]      with s = Σ x₀ over all tokens but the first, which is special
 //! ```
 
 use exegete_core::{
-    Array, Axis, Card, ClassScore, Driver, Encoded, Example, Learner, Logits, Model, Open, Pass, Plan,
-    Prediction, Result, Row, Rules, Scores, Seed, Site, SiteInfo, Span, Task, Token, Work,
+    Array, Axis, Card, ClassScore, Driver, Encoded, Example, Logits, Model, Open, Pass, Plan, Prediction,
+    Result, Row, Rules, Scores, Seed, Site, SiteInfo, Span, Task, Token, Work,
 };
 use std::sync::Arc;
 
@@ -64,10 +64,6 @@ impl Model for Bag {
     fn open(&self) -> Option<&dyn Open> {
         Some(self)
     }
-
-    fn learner(&self) -> Option<&dyn Learner> {
-        None
-    }
 }
 
 impl Open for Bag {
@@ -94,7 +90,7 @@ impl Open for Bag {
     fn forward<'a>(&'a self, rows: &[Row], _: &Plan) -> Result<Box<dyn Pass + 'a>> {
         let words = rows.iter().map(words).collect::<Result<Vec<Array>>>()?;
         let output = |words: &Array| {
-            let sum: f64 = words.data.iter().step_by(2).map(|&x| f64::from(x)).sum();
+            let sum: f64 = words.data.iter().step_by(2).skip(1).map(|&x| f64::from(x)).sum();
             Logits { shape: vec![2], data: vec![-self.factor * sum, self.factor * sum] }
         };
         let logits = words.iter().map(output).collect();
@@ -149,7 +145,7 @@ impl Pass for BagPass {
             self.words.iter().map(|words| Array::zeros(words.shape.clone())).collect();
         for seed in seeds {
             let slope = self.factor as f32 * (seed.cotangent.data[1] - seed.cotangent.data[0]);
-            gradients[seed.row].data.iter_mut().step_by(2).for_each(|x| *x += slope);
+            gradients[seed.row].data.iter_mut().step_by(2).skip(1).for_each(|x| *x += slope);
         }
         Ok(vec![gradients])
     }

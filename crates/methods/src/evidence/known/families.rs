@@ -1,9 +1,9 @@
 //! Every family and task: the evidence must work whatever the model answers.
 
-use crate::evidence::Level;
-use crate::{Baseline, Chosen, Request, Settings, explain};
-use exegete_core::report::{Attribution, Item};
-use exegete_core::{Driver, Example, Model, Site, Task, Units};
+use crate::evidence::{Again, Evidence, Level, Scored};
+use crate::{Baseline, Chosen, Job, Meaning, Method, Request, Settings, explain};
+use exegete_core::report::{Attribution, Checks, Item};
+use exegete_core::{Driver, Example, Model, Row, Site, Task, Units};
 use exegete_models::{Options, load};
 use exegete_testkit::golden;
 use std::sync::Arc;
@@ -37,6 +37,22 @@ pub(super) fn attribution(model: &dyn Model, text: &str, method: &str, check: Le
         Some(Item::Attribution(attribution)) => *attribution,
         other => panic!("{}: {other:?}", model.card().name),
     }
+}
+
+/// The deep evidence for a method that is in no list.
+pub(super) fn checked(model: &dyn Model, text: &str, method: &dyn Method) -> Checks {
+    let open = model.require_open().unwrap();
+    let (driver, row) = (Driver::default(), Row::new(open.encode(&Example::text(text)).unwrap()));
+    let target = super::resolved(model, &row, "predicted").unwrap();
+    let (site, baselines) = (Site::EmbedWord, vec![Baseline::Zero]);
+    let job = Job { model, driver: &driver, row, target, site, baselines, seed: 0 };
+    let explained = method.explain(&job).unwrap();
+    let tokens = explained.tokens(&job.info(site).unwrap(), None).unwrap();
+    let units = Units::Token.of(job.encoded());
+    let values: Vec<f64> = units.iter().map(|unit| tokens[unit.tokens[0]]).collect();
+    let again = Some(Again { method, reduce: None, meaning: Meaning::Other, explained: &explained });
+    let scored = Scored { signed: true, values: &values, tokens: &tokens, again };
+    Evidence::new(&job, Units::Token, &units).check(Level::Deep, &scored, Checks::default()).unwrap()
 }
 
 pub(super) fn models() -> Vec<Arc<dyn Model>> {
@@ -74,5 +90,25 @@ fn one_word_is_enough() {
         let text = if model.card().task == Task::MaskedLanguageModel { "bad film" } else { "film" };
         let checks = attribution(&*model, text, "gradient_x_input", Level::Default).checks;
         assert!(checks.verdict.is_some(), "{}", model.card().name);
+    }
+}
+
+#[test]
+fn every_model_gets_deep_evidence() {
+    for model in models() {
+        let name = &model.card().name;
+        let text = "a film that is not so bad";
+        let checks = attribution(&*model, text, "gradient_x_input", Level::Deep).checks;
+        assert!(checks.deletion.is_some() && checks.insertion.is_some(), "{name}");
+        assert!(checks.sensitivity.is_some_and(|found| found.relative > 0.0), "{name}");
+        assert!(checks.stability.is_some() && checks.infidelity.is_some(), "{name}");
+        let parts: Vec<&str> = checks.randomisation.iter().map(|part| part.down_to.as_str()).collect();
+        assert_eq!(parts.last(), Some(&"embeddings"), "{name}");
+        let layers = parts.iter().filter(|part| part.starts_with("layer")).count();
+        assert_eq!(
+            layers,
+            if model.card().family == "albert" { 1 } else { model.card().layers },
+            "{name}: {parts:?}"
+        );
     }
 }

@@ -118,6 +118,18 @@ fn sentences() {
 }
 
 #[test]
+fn a_flip_that_takes_most_of_the_text_is_no_headline() {
+    let text = (0..60).map(|i| if i < 40 { "p10" } else { "n1" }).collect::<Vec<_>>().join(" ");
+    let bench = Bench::new(Task::Classification, 1.0, &text, "predicted");
+    let checks = bench.check(&bench.oracle(), true);
+    assert!(checks.flip.unwrap().units.len() > 30);
+    assert_eq!(
+        checks.verdict.unwrap().sentence,
+        "Removing the top 6 words (\"p10\", \"p10\", \"p10\", \"p10\", \"p10\", …) lowers positive from 0.999 to 0.998; 6 random words leave it at 0.999 on average."
+    );
+}
+
+#[test]
 fn sizes_are_compared_with_sizes() {
     let bench = bench();
     let sizes: Vec<f64> = bench.oracle().iter().map(|v| v.abs()).collect();
@@ -131,7 +143,7 @@ fn scores_that_rank_nothing_or_do_not_fit_are_named() {
     let bench = bench();
     let equal = bench.check(&[0.5; 20], true).verdict.unwrap();
     assert_eq!(equal.failures[0], "all 20 scores are 0.5: they rank nothing");
-    let scored = super::Scored { signed: true, values: &[1.0], tokens: &[1.0] };
+    let scored = super::Scored { signed: true, values: &[1.0], tokens: &[1.0], again: None };
     assert!(bench.evidence().check(super::Level::Default, &scored, Checks::default()).is_err());
     let none = bench.evidence().check(super::Level::None, &scored, Checks::default()).unwrap();
     assert_eq!(none, Checks::default());
@@ -142,7 +154,7 @@ fn claims_that_do_not_add_up_fail() {
     let bench = bench();
     let oracle = bench.oracle();
     let tokens: Vec<f64> = [0.0].into_iter().chain(oracle.iter().copied()).collect();
-    let scored = super::Scored { signed: true, values: &oracle, tokens: &tokens };
+    let scored = super::Scored { signed: true, values: &oracle, tokens: &tokens, again: None };
     for (difference, failures) in [(1.6, 0), (1.6 * 1.04, 0), (1.6 * 1.08, 1)] {
         let completeness = exegete_core::report::Completeness::new([1.6], difference);
         let claimed = Checks { completeness: Some(completeness), ..Checks::default() };

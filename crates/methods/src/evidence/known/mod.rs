@@ -1,6 +1,7 @@
 //! Checks of the checks, on a model whose truth is known.
 
 mod bag;
+mod deep;
 mod families;
 mod hiding;
 
@@ -55,7 +56,7 @@ impl Bench {
 
     fn check_with(&self, evidence: &mut Evidence<'_>, values: &[f64], signed: bool) -> Checks {
         let tokens: Vec<f64> = [0.0].into_iter().chain(values.iter().copied()).collect();
-        let scored = Scored { signed, values, tokens: &tokens };
+        let scored = Scored { signed, values, tokens: &tokens, again: None };
         evidence.check(Level::Default, &scored, Checks::default()).unwrap()
     }
 }

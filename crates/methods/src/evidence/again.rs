@@ -1,0 +1,60 @@
+use crate::explained::Scores;
+use crate::noise::range;
+use crate::registry::{Meaning, Method};
+use crate::{Explained, Job, Reduce};
+use exegete_core::{Array, Change, Edit, Error, Result, Row, Site, Unit};
+
+/// How to explain again: what the checks of noise and random parameters need.
+#[derive(Clone, Copy)]
+pub struct Again<'s> {
+    /// The method.
+    pub method: &'s dyn Method,
+    /// How a site's values become one a token, where the user says so.
+    pub reduce: Option<Reduce>,
+    /// What an element's score says of a small change.
+    pub meaning: Meaning,
+    /// What the method found for the text as it is.
+    pub explained: &'s Explained,
+}
+
+impl Again<'_> {
+    /// The scores as they were computed: by element where there are any, else by token.
+    pub(super) fn elements(explained: &Explained) -> Vec<f64> {
+        match &explained.scores {
+            Scores::Elements(values, _) => values.data.iter().map(|&v| f64::from(v)).collect(),
+            Scores::Tokens(values) => values.clone(),
+        }
+    }
+
+    /// The scores of the tokens that units are made of; special tokens are in none.
+    pub(super) fn tokens(&self, job: &Job<'_>, explained: &Explained, units: &[Unit]) -> Result<Vec<f64>> {
+        let info = job.info(explained.site.unwrap_or(job.site))?;
+        let tokens = explained.tokens(&info, self.reduce).ok_or_else(no_tokens)?;
+        let inside = units.iter().flat_map(|unit| unit.tokens.iter());
+        inside.map(|&token| tokens.get(token).copied().ok_or_else(no_tokens)).collect()
+    }
+}
+
+fn no_tokens() -> Error {
+    Error::Model("the method gave no score for a token".into())
+}
+
+/// A text's word vectors, for noise in proportion to their range.
+pub(super) struct Words {
+    pub(super) shape: Vec<usize>,
+    pub(super) range: f64,
+}
+
+impl Words {
+    pub(super) fn of(job: &Job<'_>) -> Result<Self> {
+        let row = std::slice::from_ref(&job.row);
+        let words = job.read(row, &[Site::EmbedWord])?.sites.into_iter().flatten().next();
+        let words = words.ok_or_else(|| Error::Model("the model ran no row".into()))?;
+        Ok(Self { range: range(&words), shape: words.shape })
+    }
+}
+
+/// The text with noise on its word vectors.
+pub(super) fn noisy(job: &Job<'_>, noise: Array) -> Row {
+    job.row.clone().edit(Edit::whole(Site::EmbedWord, Change::Add(noise)))
+}

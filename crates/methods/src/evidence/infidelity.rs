@@ -1,0 +1,101 @@
+//! Infidelity. C.-K. Yeh and others, *On the (in)fidelity and sensitivity of explanations*, 2019: E[(I·Φ − (F(x) −
+//! F(x − I)))²] over perturbations I, here Gaussian at the site of the scores.
+//!
+//! Φ must be a slope. Scores that are a slope times the input are divided by it first, as captum's `multiply_by_inputs`
+//! does: I·Φ becomes I/(x − x′)·Φ, where an input that equals its baseline divides by one.
+
+use super::STAGE_INFIDELITY;
+use super::again::Again;
+use crate::explained::Scores;
+use crate::noise::{gaussian, range};
+use crate::registry::Meaning;
+use crate::{Baseline, Job};
+use exegete_core::report::Infidelity;
+use exegete_core::{Array, Change, Edit, Result, Row};
+
+/// The perturbations' standard deviation as a share of the values' range: captum's examples perturb inputs of range one by
+/// 0.003.
+const NOISE: f64 = 0.003;
+const SAMPLES: usize = 50;
+
+/// None for scores that say nothing of a small change: those of attention, and those by token only.
+pub(super) fn measure(job: &Job<'_>, again: &Again<'_>) -> Result<Option<Infidelity>> {
+    let Scores::Elements(scores, _) = &again.explained.scores else { return Ok(None) };
+    if again.meaning == Meaning::Other || again.explained.site.is_some_and(|site| site != job.site) {
+        return Ok(None);
+    }
+    let mut rows = vec![job.row.clone()];
+    if again.meaning == Meaning::TimesDifference {
+        rows.extend(baselines(job, again)?);
+    }
+    let reading = job.read(&rows, &[job.site])?;
+    let values: Vec<Array> = reading.sites.into_iter().flatten().collect();
+    let Some((own, baselines)) = values.split_first() else { return Ok(None) };
+    let slopes = slopes(scores, own, baselines, again.meaning);
+    let mut random = job.random(STAGE_INFIDELITY);
+    let sigma = NOISE * range(own);
+    let moves: Vec<Array> = (0..SAMPLES).map(|_| gaussian(&own.shape, -sigma, &mut random)).collect();
+    let edit = |moved: &Array| Edit::whole(job.site, Change::Add(moved.clone()));
+    let rows: Vec<Row> = moves.iter().map(|moved| job.row.clone().edit(edit(moved))).collect();
+    let after = job.read(&rows, &[])?.values;
+    // What is added is −I.
+    let foretold =
+        |moved: &Array| -moved.data.iter().zip(&slopes).map(|(i, s)| f64::from(*i) * s).sum::<f64>();
+    let pairs = moves.iter().map(foretold).zip(after.iter().map(|after| reading.values[0] - after));
+    Ok(Some(compare(&pairs.collect::<Vec<_>>())))
+}
+
+/// The baselines that the method used: its own where it says so, else the job's.
+fn baselines(job: &Job<'_>, again: &Again<'_>) -> Result<Vec<Row>> {
+    let own = again.explained.found.get("baselines").and_then(|names| names.as_array());
+    let Some(names) = own else { return job.baseline_rows() };
+    let own = names.iter().filter_map(|name| name.as_str()).map(str::parse);
+    let baselines = own.collect::<Result<Vec<Baseline>>>()?;
+    Job { baselines, ..job.clone() }.baseline_rows()
+}
+
+/// What F changes by for a unit change of each element, as the scores have it.
+fn slopes(scores: &Array, own: &Array, baselines: &[Array], meaning: Meaning) -> Vec<f64> {
+    let mean = |i: usize| {
+        baselines.iter().map(|b| f64::from(b.data[i])).sum::<f64>() / baselines.len().max(1) as f64
+    };
+    let slope = |(i, &score): (usize, &f32)| {
+        let divisor = match meaning {
+            Meaning::Slope | Meaning::Other => 1.0,
+            Meaning::TimesInput | Meaning::TimesDifference => f64::from(own.data[i]) - mean(i),
+        };
+        f64::from(score) / if divisor == 0.0 { 1.0 } else { divisor }
+    };
+    scores.data.iter().enumerate().map(slope).collect()
+}
+
+/// Mean squares over pairs of what was foretold and what happened.
+fn compare(pairs: &[(f64, f64)]) -> Infidelity {
+    let mean = |term: &dyn Fn(f64, f64) -> f64| {
+        pairs.iter().map(|&(a, b)| term(a, b)).sum::<f64>() / pairs.len().max(1) as f64
+    };
+    let size = mean(&|a, _| a * a);
+    let factor = if size > 0.0 { mean(&|a, b| a * b) / size } else { 0.0 };
+    Infidelity {
+        value: mean(&|a, b| (a - b).powi(2)),
+        scaled: mean(&|a, b| (factor * a - b).powi(2)),
+        factor,
+        zero: mean(&|_, b| b * b),
+        samples: pairs.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let found = compare(&[(1.0, 2.0), (2.0, 4.0)]);
+        assert_eq!((found.value, found.scaled, found.factor, found.zero), (2.5, 0.0, 2.0, 10.0));
+        let nothing = compare(&[(0.0, 2.0), (0.0, -2.0)]);
+        assert_eq!((nothing.value, nothing.scaled, nothing.factor), (4.0, 4.0, 0.0));
+        let opposite = compare(&[(1.0, -1.0), (-1.0, 1.0)]);
+        assert_eq!((opposite.scaled, opposite.factor), (0.0, -1.0));
+    }
+}

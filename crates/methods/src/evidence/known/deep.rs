@@ -1,0 +1,147 @@
+//! The deep level, on scores that are right and on scores with a planted fault.
+
+use super::Bench;
+use crate::evidence::{Again, Level, Scored};
+use crate::explained::Scores;
+use crate::registry::{Meaning, Method, find};
+use crate::{Explained, Job, Reduce, Settings};
+use exegete_core::report::Checks;
+use exegete_core::{Array, Result, Site, Task};
+use std::collections::BTreeMap;
+
+/// Twelve words; F = Σ weight is linear, so that the gradient is the truth everywhere.
+const TEXT: &str = "p5 n20 p10 p90 n2 p4 n1 p70 p7 p3 n15 p8";
+
+/// Scores computed from the word vectors and their gradient, element by element.
+struct Faulty(fn(f32, f32, usize) -> f32);
+
+impl Method for Faulty {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        BTreeMap::new()
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let row = std::slice::from_ref(&job.row);
+        let x = job.read(row, &[Site::EmbedWord])?.sites.swap_remove(0).swap_remove(0);
+        let slopes = job.gradients(row, &[Site::EmbedWord])?.swap_remove(0).swap_remove(0);
+        let score = |(i, (x, slope)): (usize, (&f32, &f32))| (self.0)(*x, *slope, i);
+        let data = x.data.iter().zip(&slopes.data).enumerate().map(score).collect();
+        Ok(Explained::new(Array::new(x.shape.clone(), data)?, Reduce::Sum))
+    }
+}
+
+fn deep(method: &dyn Method, meaning: Meaning) -> Checks {
+    let bench = Bench::new(Task::Classification, 1.0, TEXT, "class:positive");
+    let explained = method.explain(&bench.job()).unwrap();
+    let info = bench.job().info(Site::EmbedWord).unwrap();
+    let tokens = explained.tokens(&info, None).unwrap();
+    let again = Some(Again { method, reduce: None, meaning, explained: &explained });
+    let scored = Scored { signed: true, values: &tokens[1..], tokens: &tokens, again };
+    bench.evidence().check(Level::Deep, &scored, Checks::default()).unwrap()
+}
+
+fn failures(checks: &Checks) -> &[String] {
+    &checks.verdict.as_ref().unwrap().failures
+}
+
+#[test]
+fn the_gradient_of_a_linear_function_passes_everything() {
+    let right = (find("gradient_x_input").unwrap().new)(&mut Settings::default()).unwrap();
+    let checks = deep(&*right, Meaning::TimesInput);
+    assert!(failures(&checks).is_empty(), "{:?}", failures(&checks));
+    let infidelity = checks.infidelity.unwrap();
+    assert!(infidelity.value < 1e-6 * infidelity.zero && (infidelity.factor - 1.0).abs() < 1e-3);
+    // Scores are a·x, so a ball of radius r moves n of them by at most a·r each.
+    let sensitivity = checks.sensitivity.unwrap();
+    let bound = sensitivity.radius * 12f64.sqrt();
+    assert!(sensitivity.absolute > 0.2 * bound && sensitivity.absolute <= bound, "{sensitivity:?}");
+    let stability = checks.stability.unwrap();
+    assert_eq!((stability.same_decision, stability.samples), (5, 5));
+    assert!(stability.worst <= stability.correlation && stability.correlation > 0.7, "{stability:?}");
+    assert!(checks.randomisation.is_empty(), "the bag names no parameters");
+}
+
+#[test]
+fn slopes_are_taken_as_they_are_and_products_divided() {
+    let slope = Faulty(|_, slope, _| slope);
+    let value = |meaning| deep(&slope, meaning).infidelity.map(|found| found.value / found.zero);
+    assert!(value(Meaning::Slope).unwrap() < 1e-6);
+    assert!(value(Meaning::TimesInput).unwrap() > 0.1, "not a product, so dividing is wrong");
+    assert_eq!(value(Meaning::Other), None);
+    let product = Faulty(|x, slope, _| x * slope);
+    let value = |meaning| deep(&product, meaning).infidelity.unwrap().value;
+    assert!(value(Meaning::TimesDifference) < 1e-6 * value(Meaning::Slope));
+}
+
+#[test]
+fn planted_faults_are_found() {
+    let found = |fault: fn(f32, f32, usize) -> f32, meaning, word: &str| {
+        let checks = deep(&Faulty(fault), meaning);
+        let failures = failures(&checks);
+        assert!(failures.iter().any(|failure| failure.contains(word)), "{word}: {failures:?}");
+    };
+    found(|x, slope, _| -x * slope, Meaning::TimesInput, "upside down");
+    found(|x, slope, _| -x * slope, Meaning::TimesInput, "the opposite");
+    let compared = deep(&Faulty(|x, slope, _| -x * slope), Meaning::TimesDifference);
+    assert!(failures(&compared).iter().all(|failure| !failure.contains("the opposite")));
+    // Only what F does not depend on.
+    found(|x, _, i| if i % 2 == 1 { x } else { 0.0 }, Meaning::Slope, "no more than chance");
+    // A sign that hangs on digits far behind the point.
+    found(|x, _, _| (1e4 * x).sin(), Meaning::Other, "times their size");
+    found(|x, _, _| (1e4 * x).sin(), Meaning::Other, "changes the order");
+}
+
+#[test]
+fn doubled_scores_are_forgiven_by_their_factor_alone() {
+    let doubled = deep(&Faulty(|x, slope, _| 2.0 * x * slope), Meaning::TimesInput).infidelity.unwrap();
+    assert!((doubled.factor - 0.5).abs() < 1e-3);
+    assert!(doubled.scaled < 1e-6 * doubled.zero && (doubled.value / doubled.zero - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn curves_fall_and_rise_by_rank() {
+    let right = deep(&Faulty(|x, slope, _| x * slope), Meaning::Other);
+    let wrong = deep(&Faulty(|x, slope, _| -x * slope), Meaning::Other);
+    let (deletion, insertion) = (right.deletion.unwrap(), right.insertion.unwrap());
+    assert!(deletion.area < deletion.random_area && insertion.area > insertion.random_area);
+    let (deletion_wrong, insertion_wrong) = (wrong.deletion.unwrap(), wrong.insertion.unwrap());
+    assert!(deletion_wrong.area > deletion_wrong.random_area);
+    assert!(insertion_wrong.area < insertion_wrong.random_area);
+    let p = |sum: f64| 1.0 / (1.0 + (-2.0 * sum).exp());
+    for (curve, first, last) in [(&deletion, 1.59, 0.0), (&insertion, 0.0, 1.59)] {
+        assert_eq!((curve.shares.len(), curve.shares[0], curve.shares[12]), (13, 0.0, 1.0));
+        assert!((curve.values[0] - p(first)).abs() < 1e-6 && (curve.values[12] - p(last)).abs() < 1e-6);
+        assert!((curve.random[0] - curve.values[0]).abs() < 1e-9);
+    }
+}
+
+/// Scores that ignore the model: the longer the piece, the more.
+struct Letters;
+
+impl Method for Letters {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        BTreeMap::new()
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let length = |token: &exegete_core::Token| token.piece.len() as f64;
+        Ok(Explained::from(Scores::Tokens(job.encoded().tokens.iter().map(length).collect())))
+    }
+}
+
+#[test]
+fn scores_that_ignore_the_model_are_found_by_random_parameters() {
+    let folder = exegete_testkit::golden::root().join("bert-sequence");
+    let model = exegete_models::load(&folder, &exegete_models::Options::default()).unwrap();
+    let text = "the film is not so bad and it is a good film that we like";
+    let last = |method: &dyn Method| {
+        let found = super::families::checked(&*model, text, method);
+        assert_eq!(found.randomisation.first().unwrap().down_to, "head");
+        let ignored = failures(&found).iter().any(|failure| failure.contains("hardly depend on the model"));
+        (found.randomisation.last().unwrap().correlation, ignored)
+    };
+    assert_eq!(last(&Letters), (1.0, true));
+    let right = (find("gradient_x_input").unwrap().new)(&mut Settings::default()).unwrap();
+    let (correlation, ignored) = last(&*right);
+    assert!(correlation.abs() < 0.7 && !ignored, "{correlation}");
+}
