@@ -243,7 +243,12 @@ pub(crate) fn bytes(c: &Config, sites: &[SiteInfo], row: &Row, plan: &Plan, size
         }
     };
     let kept: usize = plan.keep.iter().map(elements).sum();
-    let head =
-        elements(&Site::Logits) * if plan.group() > 1 || plan.record == Record::Lowered { 9 } else { 3 };
-    (tokens * (working + recorded * left) + kept + head) * size + elements(&Site::Logits) * size_of::<f64>()
+    // Rules that tell the signs of a weight apart copy a block of it, however few the tokens.
+    let (copies, block) = match plan.record {
+        Record::Lowered | Record::Paired => (9, 1 << 16),
+        Record::Nothing | Record::Gradient => (3, 0),
+    };
+    let head = elements(&Site::Logits) * copies;
+    (tokens * (working + recorded * left) + kept + head + block) * size
+        + elements(&Site::Logits) * size_of::<f64>()
 }

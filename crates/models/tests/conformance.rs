@@ -111,7 +111,7 @@ fn the_estimate_of_memory_holds() {
         (paired, Rules::DeepLift { reveal_cancel: true }),
     ];
     for (plan, rules) in plans.map(|plan| (plan, Rules::Gradient)).into_iter().chain(others) {
-        for (count, length) in [(2, 7), (2, 500), (16, 40), (6, 128)] {
+        for (count, length) in [(plan.group(), 7), (plan.group(), 500), (16, 40), (6, 128)] {
             let ids: Vec<u32> = (0..length).map(|i| i % 300).collect();
             let rows: Vec<Row> = (0..count).map(|_| Row::new(Encoded::from_ids(&ids))).collect();
             let estimate: usize = rows.iter().map(|row| open.bytes(row, &plan)).sum();
