@@ -164,9 +164,10 @@ fn sensitivity(sensitivity: &Sensitivity) -> Line<'static> {
 }
 
 fn infidelity(infidelity: &Infidelity) -> Line<'static> {
-    let Infidelity { value, scaled, zero, samples } = infidelity;
-    let [value, scaled, zero] = [value, scaled, zero].map(|v| figure(*v));
-    let figures = format!("{value}, best scaled {scaled}, zero scores {zero}, {}", count(*samples, "sample"));
+    let Infidelity { value, scaled, factor, zero, samples } = infidelity;
+    let [value, scaled, factor, zero] = [value, scaled, factor, zero].map(|v| figure(*v));
+    let samples = count(*samples, "sample");
+    let figures = format!("{value}, scaled by {factor} {scaled}, zero scores {zero}, {samples}");
     let meaning = "how badly the scores foretell what perturbations do";
     Line { name: "infidelity", good: "low is good", meaning, ..line(figures, None) }
 }

@@ -21,7 +21,7 @@ fn read(case: &Case) -> Result<Vec<String>, String> {
     let cli = cli::Cli::try_parse_from(command.iter().chain(case.options)).unwrap();
     let cli::Command::Predict(args) = cli.command else { panic!("not predict") };
     let place = format!("{}/", folder.path().display());
-    let all = Source::open(&args.ask(), case.task).and_then(|mut source| source.chunk(100));
+    let all = Source::open(&args.texts.ask(), case.task).and_then(|mut source| source.chunk(100));
     let all = all.map_err(|e| format!("{e:#}").replace(&place, ""))?;
     Ok(all.iter().map(show).collect())
 }

@@ -2,13 +2,8 @@
 //! networks*, 2017. The path lies in the activations of the job's site.
 
 use super::path::{Path, add, found, scaled, times, weighted};
-<<<<<<< HEAD
 use crate::quadrature::{Ladder, Rule};
-use crate::registry::{Axiom, Info, Method, params};
-=======
-use crate::quadrature::{NESTED, Rule, coarse_weights, nested_points, nested_weights};
 use crate::registry::{Axiom, Info, Meaning, Method, params};
->>>>>>> evidence
 use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::report::Completeness;
 use exegete_core::{Array, Error, Result, SiteInfo};

@@ -61,7 +61,8 @@ pub(crate) fn all_checks() -> Checks {
     checks.insertion =
         Some(curve(&shares, |share| -2.2 + 4.3 * share.sqrt(), |share| -2.2 + 4.3 * share * share));
     checks.sensitivity = Some(Sensitivity { relative: 0.0841, absolute: 0.193, radius: 0.02, samples: 10 });
-    checks.infidelity = Some(Infidelity { value: 0.0312, scaled: 0.0287, zero: 0.41, samples: 100 });
+    checks.infidelity =
+        Some(Infidelity { value: 0.0312, scaled: 0.0287, factor: 0.93, zero: 0.41, samples: 100 });
     checks.stability =
         Some(Stability { correlation: 0.972, worst: 0.913, noise: 0.05, samples: 10, same_decision: 9 });
     let parts =
