@@ -2,8 +2,9 @@
 //!
 //! 1. A [`Job`] is one question: a model, a text, a target, a site, baselines.
 //! 2. A [`Method`] answers it with [`Explained`] scores; [`METHODS`] lists them all.
-//! 3. The [evidence](evidence) measures how far the scores can be trusted.
-//! 4. [`explain`](fn@explain) does all of it and gives the items of a report.
+//! 3. The [evidence] measures how far the scores can be trusted.
+//! 4. [`Masked`] remembers what hiding words does, for everything that hides words.
+//! 5. [`explain`](fn@explain) does all of it and gives the items of a report.
 //!
 //! Methods know neither a concrete model nor a renderer.
 

@@ -228,7 +228,7 @@ pub struct Stability {
     pub noise: f64,
     /// How many noisy copies.
     pub samples: usize,
-    /// How many of them kept the decision.
+    /// How many of them kept the decision; all, where the model decides nothing.
     pub same_decision: usize,
 }
 

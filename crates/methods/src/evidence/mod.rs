@@ -145,7 +145,7 @@ impl<'a> Evidence<'a> {
         let Some(again) = &scored.again else { return Ok(()) };
         let (job, units) = (&self.job, &self.units);
         let words = Words::of(job)?;
-        checks.sensitivity = Some(sensitivity::measure(job, again, &words)?);
+        checks.sensitivity = sensitivity::measure(job, again, &words)?;
         checks.infidelity = infidelity::measure(job, again)?;
         if units.iter().map(|unit| unit.tokens.len()).sum::<usize>() >= FEWEST_TOKENS {
             checks.stability = Some(stability::measure(job, masked, units, again, &words)?);

@@ -12,9 +12,14 @@ use rand::RngExt;
 const RADIUS: f64 = 0.02;
 const SAMPLES: usize = 8;
 
-pub(super) fn measure(job: &Job<'_>, again: &Again<'_>, words: &Words) -> Result<Sensitivity> {
+/// None where all scores are zero: nothing is large beside nothing.
+pub(super) fn measure(job: &Job<'_>, again: &Again<'_>, words: &Words) -> Result<Option<Sensitivity>> {
     let radius = RADIUS * words.range;
     let own = Again::elements(again.explained);
+    let size = length(own.iter().copied());
+    if size == 0.0 {
+        return Ok(None);
+    }
     let mut random = job.random(STAGE_SENSITIVITY);
     let mut absolute: f64 = 0.0;
     for _ in 0..SAMPLES {
@@ -25,9 +30,7 @@ pub(super) fn measure(job: &Job<'_>, again: &Again<'_>, words: &Words) -> Result
         let moved = Again::elements(&again.method.explain(&Job { row, ..job.clone() })?);
         absolute = absolute.max(length(moved.iter().zip(&own).map(|(a, b)| a - b)));
     }
-    let size = length(own.iter().copied());
-    let relative = if absolute == 0.0 { 0.0 } else { absolute / size };
-    Ok(Sensitivity { relative, absolute, radius, samples: SAMPLES })
+    Ok(Some(Sensitivity { relative: absolute / size, absolute, radius, samples: SAMPLES }))
 }
 
 fn length(values: impl Iterator<Item = f64>) -> f64 {

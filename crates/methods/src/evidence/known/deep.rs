@@ -6,8 +6,9 @@ use crate::explained::Scores;
 use crate::registry::{Meaning, Method, find};
 use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::report::Checks;
-use exegete_core::{Array, Result, Site, Task};
+use exegete_core::{Array, Model, Result, Site, Task};
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 /// Twelve words; F = Σ weight is linear, so that the gradient is the truth everywhere.
 const TEXT: &str = "p5 n20 p10 p90 n2 p4 n1 p70 p7 p3 n15 p8";
@@ -127,6 +128,59 @@ impl Method for Letters {
         let length = |token: &exegete_core::Token| token.piece.len() as f64;
         Ok(Explained::from(Scores::Tokens(job.encoded().tokens.iter().map(length).collect())))
     }
+}
+
+/// Notes how many parameters differ from the trained model's whenever it is asked to explain, and how far the word matrix's
+/// mean and standard deviation are from its own.
+struct Witness<'m> {
+    trained: &'m dyn Model,
+    changed: Mutex<Vec<usize>>,
+    moments: Mutex<f64>,
+}
+
+impl Method for Witness<'_> {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        BTreeMap::new()
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let (own, moved) = (self.trained.learner().unwrap(), job.model.learner().unwrap());
+        let mut changed = 0;
+        for (name, _) in own.parameters() {
+            let (own, moved) = (own.parameter(&name)?, moved.parameter(&name)?);
+            changed += usize::from(own != moved);
+            if name.ends_with("word_embeddings.weight") {
+                let ((mean, deviation), (other, spread)) = (moments(&own), moments(&moved));
+                *self.moments.lock().unwrap() =
+                    ((mean - other).abs() + (deviation - spread).abs()) / deviation;
+            }
+        }
+        self.changed.lock().unwrap().push(changed);
+        Letters.explain(job)
+    }
+}
+
+fn moments(values: &Array) -> (f64, f64) {
+    let mean = |term: &dyn Fn(f64) -> f64| {
+        values.data.iter().map(|&x| term(f64::from(x))).sum::<f64>() / values.len() as f64
+    };
+    let center = mean(&|x| x);
+    (center, mean(&|x| (x - center).powi(2)).sqrt())
+}
+
+#[test]
+fn what_is_random_stays_random_and_keeps_its_moments() {
+    let folder = exegete_testkit::golden::root().join("bert-sequence");
+    let model = exegete_models::load(&folder, &exegete_models::Options::default()).unwrap();
+    let witness = Witness { trained: &*model, changed: Mutex::default(), moments: Mutex::default() };
+    super::families::checked(&*model, "the film is not so bad", &witness);
+    let changed = witness.changed.into_inner().unwrap();
+    let cascade: Vec<usize> = changed.into_iter().filter(|&count| count > 0).collect();
+    assert_eq!(cascade.len(), model.card().layers + 2, "head, layers, embeddings");
+    assert!(cascade.windows(2).all(|pair| pair[1] > pair[0]), "{cascade:?}");
+    assert!(*cascade.last().unwrap() > model.learner().unwrap().parameters().len() / 2, "{cascade:?}");
+    let moved = witness.moments.into_inner().unwrap();
+    assert!(moved > 0.0 && moved < 0.2, "{moved}");
 }
 
 #[test]
