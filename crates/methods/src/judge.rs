@@ -10,8 +10,8 @@ use std::time::Instant;
 /// Scores that were made elsewhere, for the units of one text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Given {
-    /// What users call them.
-    pub name: String,
+    /// Where they come from, for an error about them.
+    pub place: String,
     /// One a unit.
     pub values: Vec<f64>,
     /// Whether positive and negative scores mean for and against.
@@ -98,10 +98,10 @@ impl Bench<'_, '_> {
     }
 
     fn given(&mut self, given: &Given) -> Result<Measured> {
-        let (name, here) = (&given.name, self.job.target.to_string());
+        let (place, here) = (&given.place, self.job.target.to_string());
         match &given.target {
             Some(theirs) if quantity(theirs) != quantity(&here) => Err(Error::Request(format!(
-                "{name} explains {theirs}, but {here} is judged here; explain that or choose another --target"
+                "{place} explains {theirs}, but {here} is judged here; explain that or choose another --target"
             ))),
             _ => self.scores(given.signed, given.values.clone()),
         }

@@ -75,11 +75,12 @@ pub(super) fn fit(
     for (index, given) in all.iter_mut().enumerate().filter(|_| !files.is_empty()) {
         let encoded = open.encode(&corpus.rows[index].1).with_context(|| corpus.place(index))?;
         let units = units.of(&encoded);
-        for File { name, path, lines, signed } in files {
+        for File { path, lines, signed, .. } in files {
             let found = &lines[index].1;
             let values = found.fit(&encoded, &units);
-            let values = values.with_context(|| format!("{path}: line {}", index + 1))?;
-            given.push(Given { name: name.clone(), values, signed: *signed, target: found.target.clone() });
+            let place = format!("{path}: line {}", index + 1);
+            let values = values.with_context(|| place.clone())?;
+            given.push(Given { place, values, signed: *signed, target: found.target.clone() });
         }
     }
     Ok(all)

@@ -1,1 +1,188 @@
+use super::*;
+use exegete_core::report::{Completeness, Curve, Drop, Erasure, Flip, Infidelity, Weighed};
 
+fn drops(own: f64, reversed: f64, random: [f64; 2]) -> Option<Erasure> {
+    let drop = |mean: f64| Drop { values: vec![mean], mean };
+    Some(Erasure {
+        bins: vec![0.5],
+        own: drop(own),
+        reversed: drop(reversed),
+        random: random.map(drop).to_vec(),
+    })
+}
+
+fn flip(units: &[usize], random_share: f64) -> Option<Flip> {
+    let said = || ("a".to_owned(), 0.9);
+    Some(Flip {
+        units: units.to_vec(),
+        tried: 4,
+        before: said(),
+        after: said(),
+        random_share,
+        random_sets: 9,
+    })
+}
+
+fn weighed(tau: f64, p: f64) -> Option<Weighed> {
+    Some(Weighed { tau: Some(tau), p_value: Some(p), units: 4, drops: vec![], measured: vec![] })
+}
+
+fn text(measured: Vec<Measured>) -> Text {
+    let random = Some(Measured::new(true, vec![0.5; 4], &Checks::default(), None));
+    Text { truncated: false, cost: Cost::default(), measured, random }
+}
+
+/// A column of the first table, by its head.
+fn column(table: &Table, head: &str) -> Vec<Cell> {
+    let at = table.columns.iter().position(|column| column == head).unwrap_or_else(|| panic!("no {head}"));
+    table.rows.iter().map(|row| row[at].clone()).collect()
+}
+
+fn near(cell: &Cell, mean: f64, error: f64) {
+    let Cell::Estimate { mean: m, error: e } = cell else { panic!("{cell:?} is no estimate") };
+    assert!((m - mean).abs() < 1e-12 && (e - error).abs() < 1e-12, "{m} ± {e} is not {mean} ± {error}");
+}
+
+fn contest<'a>(names: &'a [String]) -> Contest<'a> {
+    Contest { names, target: "predicted", units: Units::Word }
+}
+
+/// Two texts of four units, worked out by hand.
+#[test]
+fn means_and_standard_errors() {
+    let one = Checks {
+        completeness: Some(Completeness::new([1.0], 1.0)),
+        comprehensiveness: drops(0.6, 0.1, [0.2, 0.4]),
+        sufficiency: drops(0.1, 0.5, [0.3, 0.1]),
+        flip: flip(&[2], 0.25),
+        leave_one_out: weighed(0.8, 0.01),
+        ..Checks::default()
+    };
+    let two = Checks {
+        comprehensiveness: drops(0.2, 0.3, [0.0, 0.2]),
+        sufficiency: drops(0.3, 0.3, [0.3, 0.3]),
+        flip: flip(&[], 0.0),
+        leave_one_out: weighed(0.2, 0.4),
+        ..one.clone()
+    };
+    let cost = |seconds, forward_rows| Some(Cost { seconds, forward_rows, backward_rows: 3 });
+    let values = vec![4.0, 3.0, 2.0, 1.0];
+    let texts = [
+        text(vec![Measured::new(true, values.clone(), &one, cost(1.0, 10))]),
+        text(vec![Measured::new(true, values, &two, cost(2.0, 20))]),
+    ];
+    let names = ["own".to_owned()];
+    let [table] = &tables(&contest(&names), &texts)[..] else {
+        panic!("one explanation has none to agree with")
+    };
+    assert_eq!(table.title, "1 explanation on 2 texts, target predicted, by word");
+    assert_eq!(column(table, "method"), ["own", RANDOM].map(|name| Cell::Word(name.into())));
+    // Of two values the standard error is half their difference.
+    for (head, mean, error) in [
+        ("completeness gap", 0.0, 0.0),
+        ("comprehensiveness", 0.4, 0.2),
+        ("comp minus random", 0.2, 0.1),
+        ("comp reversed", 0.2, 0.1),
+        ("sufficiency", 0.2, 0.1),
+        ("suff minus random", -0.05, 0.05),
+        ("suff reversed", 0.4, 0.1),
+        ("flips", 0.5, 0.5),
+        // A quarter of the units for the first; the second never flips.
+        ("share to flip", 0.625, 0.375),
+        ("tau", 0.5, 0.3),
+        ("tau significant", 0.5, 0.5),
+        ("seconds", 1.5, 0.5),
+        ("forward rows", 15.0, 5.0),
+        ("backward rows", 3.0, 0.0),
+    ] {
+        let cells = column(table, head);
+        near(&cells[0], mean, error);
+        assert_eq!(cells[1], Cell::Empty, "{head}");
+    }
+    assert_eq!(column(table, "units to flip")[0], Cell::Number(1.0));
+    assert_eq!(column(table, "random flips")[0], Cell::Number(0.25));
+    assert!(!table.columns.iter().any(|column| column == "stability"), "nobody measured it");
+    assert!(!table.notes.iter().any(|note| note.contains("exists for")), "{:?}", table.notes);
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let area = |area| Some(Curve { shares: vec![], values: vec![], random: vec![], area, random_area: 0.5 });
+    let infidelity = |zero| Some(Infidelity { value: 2.0, scaled: 1.0, factor: 1.0, zero, samples: 9 });
+    let checks = |infidelity| Checks { deletion: area(0.25), infidelity, ..Checks::default() };
+    let measured = |checks| Measured::new(true, vec![1.0, 2.0], &checks, None);
+    let mut texts = vec![text(vec![measured(checks(infidelity(4.0)))]); 3];
+    texts[1] = text(vec![measured(checks(infidelity(0.0)))]);
+    texts[2].truncated = true;
+    texts.push(Text { truncated: true, cost: Cost::default(), measured: Vec::new(), random: None });
+    let names = ["own".to_owned()];
+    let table = &tables(&contest(&names), &texts)[0];
+    near(&column(table, "infidelity scaled")[0], 0.25, 0.0);
+    near(&column(table, "deletion area")[0], 0.25, 0.0);
+    let notes = table.notes.join("\n");
+    for told in [
+        "over 3 texts",
+        "2 cut to the tokens that the model reads",
+        "1 skipped because no word",
+        "infidelity scaled of own exists for 2 texts",
+        "low is good: deletion area, infidelity",
+    ] {
+        assert!(notes.contains(told), "'{told}' is not in {notes}");
+    }
+}
+
+#[test]
+fn numbers_that_are_none_are_left_out() {
+    let gap = Completeness { gap: f64::NAN, ..Completeness::new([], 0.0) };
+    let checks = Checks { completeness: Some(gap), ..Checks::default() };
+    assert!(Measured::new(true, vec![1.0], &checks, None).metrics.is_empty());
+}
+
+#[test]
+fn agreement_by_hand() {
+    let scores = |signed, values: [f64; 3]| Measured::new(signed, values.to_vec(), &Checks::default(), None);
+    // By value the first two have two of three pairs in the same order, then none; the third has no sign.
+    let texts = [
+        text(vec![
+            scores(true, [3.0, 2.0, 1.0]),
+            scores(true, [3.0, 1.0, 2.0]),
+            scores(false, [3.0, 2.0, 1.0]),
+        ]),
+        text(vec![
+            scores(true, [1.0, 2.0, -3.0]),
+            scores(true, [-3.0, -2.0, 1.0]),
+            scores(false, [1.0, 2.0, 3.0]),
+        ]),
+        text(vec![scores(true, [1.0, 1.0, 1.0]), scores(true, [1.0, 2.0, 3.0]), scores(false, [0.0; 3])]),
+    ];
+    let names = ["a", "b", "c"].map(str::to_owned);
+    let table = &tables(&contest(&names), &texts)[1];
+    assert_eq!(table.columns, ["method", "a", "b", "c"]);
+    // Pairs of the second text, a: 1 < 2, 1 > −3, 2 > −3; b: −3 < −2, −3 < 1, −2 < 1: τ = (1 − 2) / 3.
+    near(&column(table, "b")[0], 0.0, 1.0 / 3.0);
+    near(&column(table, "a")[2], 1.0, 0.0);
+    // Sizes of b in the second text are 3, 2, 1: upside down.
+    near(&column(table, "c")[1], (1.0 / 3.0 - 1.0) / 2.0, 2.0 / 3.0);
+    assert_eq!(column(table, "a")[0], Cell::Number(1.0));
+    for row in 0..3 {
+        for other in 0..3 {
+            assert_eq!(table.rows[row][other + 1], table.rows[other][row + 1]);
+        }
+    }
+}
+
+/// A name is the key of a journal's line and of a column.
+#[test]
+fn metrics_have_names_of_their_own() {
+    let names: std::collections::BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    assert_eq!(names.len(), METRICS.len());
+}
+
+#[test]
+fn a_text_survives_its_line() {
+    let checks = Checks { comprehensiveness: drops(1.0 / 3.0, 0.1, [0.2, 0.3]), ..Checks::default() };
+    let cost = Cost { seconds: 0.1 + 0.2, forward_rows: 7, backward_rows: 0 };
+    let text = text(vec![Measured::new(false, vec![1.0 / 7.0, -0.0], &checks, Some(cost))]);
+    let line = serde_json::to_string(&text).unwrap();
+    assert_eq!(serde_json::from_str::<Text>(&line).unwrap(), text);
+}
