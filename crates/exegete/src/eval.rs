@@ -26,7 +26,10 @@ pub(crate) fn run(args: &cli::Eval) -> Result<()> {
         Journal::take_up(path, &(asked(args), &model.card().fingerprint, corpus.identity(), &files))
     });
     let mut journal = journal.transpose()?;
-    let texts = judged(args, &*model, &request, &corpus, &given, names.len(), journal.as_mut())?;
+    let earlier = journal.as_ref().map_or(Ok(Vec::new()), |journal| finished(journal, names.len()))?;
+    let (memory_bytes, corpus, given) = (args.resources.memory, &corpus, &given);
+    let work = Work { model: &*model, memory_bytes, request: &request, corpus, given };
+    let texts = work.finish(earlier, journal.as_mut())?;
     let contest = Contest { names: &names, target: &args.target, units: request.units };
     let items = tables(&contest, &texts).into_iter().map(Item::Table).collect();
     let report = Report { schema: SCHEMA.to_owned(), provenance: provenance(args, &*model, &texts), items };
@@ -105,32 +108,38 @@ impl Corpus {
     }
 }
 
-/// What was measured on each text; what an earlier run finished is not done again.
-fn judged(
-    args: &cli::Eval,
-    model: &dyn Model,
-    request: &Request,
-    corpus: &Corpus,
-    given: &[Vec<Given>],
-    names: usize,
-    mut journal: Option<&mut Journal>,
-) -> Result<Vec<Text>> {
-    let mut texts = journal.as_deref().map_or(Ok(Vec::new()), |journal| finished(journal, names))?;
-    let progress = progress::texts(corpus.rows.len(), texts.len());
-    for index in texts.len()..corpus.rows.len() {
-        let (driver, example) = (Driver::new(args.resources.memory), &corpus.rows[index].1);
-        let text = judge(model, &driver, example, request, &given[index], index as u64);
-        let text = text.with_context(|| corpus.place(index))?;
-        if let Some(journal) = &mut journal {
-            journal.add(&serde_json::to_string(&text)?)?;
-        }
-        texts.push(text);
-        progress.inc(1);
-    }
-    progress.finish_and_clear();
-    Ok(texts)
+/// What is measured on each text, and with what.
+struct Work<'a> {
+    model: &'a dyn Model,
+    memory_bytes: usize,
+    request: &'a Request,
+    corpus: &'a Corpus,
+    /// Explanations made elsewhere, indexed `[text][file]`.
+    given: &'a [Vec<Given>],
 }
 
+impl Work<'_> {
+    /// What was measured on each text, after what an earlier run finished.
+    fn finish(&self, mut texts: Vec<Text>, mut journal: Option<&mut Journal>) -> Result<Vec<Text>> {
+        let Self { model, memory_bytes, request, corpus, given } = self;
+        let progress = progress::texts(corpus.rows.len(), texts.len());
+        let rows = corpus.rows.iter().zip(*given).enumerate().skip(texts.len());
+        for (index, ((_, example), given)) in rows {
+            let driver = Driver::new(*memory_bytes);
+            let text = judge(*model, &driver, example, request, given, index as u64);
+            let text = text.with_context(|| corpus.place(index))?;
+            if let Some(journal) = &mut journal {
+                journal.add(&serde_json::to_string(&text)?)?;
+            }
+            texts.push(text);
+            progress.inc(1);
+        }
+        progress.finish_and_clear();
+        Ok(texts)
+    }
+}
+
+/// What an earlier run measured.
 fn finished(journal: &Journal, names: usize) -> Result<Vec<Text>> {
     let read = |line: &String| -> Result<Text> {
         let text: Text = serde_json::from_str(line)?;

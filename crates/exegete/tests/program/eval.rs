@@ -79,7 +79,7 @@ const METHODS: [&str; 4] =
 fn both_levels_in_every_format() {
     let folder = Folder::new();
     for level in ["default", "deep"] {
-        let report = folder.report(&[&METHODS[..], &["--check", level]].concat());
+        let report = folder.report(&[&METHODS[..], &["--check", level, "--threads", "1"]].concat());
         assert_eq!(report["schema"], "exegete.report/1");
         let saved = folder.write("report.json", &report.to_string());
         assert_snapshot(&format!("eval-{level}"), &exegete(&["show", &saved]), None);

@@ -102,7 +102,7 @@ pub const METRICS: &[Metric] = &[
 fn above_random(erasure: &Erasure) -> Option<f64> {
     let count = erasure.random.len();
     let random = erasure.random.iter().map(|drop| drop.mean).sum::<f64>() / count as f64;
-    (count > 0).then(|| erasure.own.mean - random)
+    (count > 0).then_some(erasure.own.mean - random)
 }
 
 fn share(holds: bool) -> f64 {
