@@ -148,3 +148,29 @@ pub(crate) fn gaussian(shape: &[usize], sigma: f64, random: &mut ChaCha8Rng) -> 
     let data = (0..shape.iter().product()).map(|_| (sigma * normal()) as f32).collect();
     Array { shape: shape.to_vec(), data }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::{Recorded, chosen, recorded};
+
+    /// Captum's moments over the same noise.
+    #[test]
+    fn moments_of_given_noise_are_captums() {
+        let mut compared = 0;
+        for Recorded { case, model } in recorded("noise_tunnel") {
+            let moment = match case.params["moment"].as_str().unwrap() {
+                "mean" => Moment::Mean,
+                "mean_square" => Moment::Squares,
+                _ => Moment::Variance,
+            };
+            let chosen = chosen(case.params["of"].as_str().unwrap());
+            let found = through(&*chosen.method, moment, &model.job(&case), &case.slices("noise")).unwrap();
+            let Scores::Elements(found, _) = found.scores else { panic!() };
+            let gap = found.max_abs_diff(&case.expected) / case.expected.max_abs();
+            assert!(gap < 1e-4, "{}: {gap:e}", case.name);
+            compared += 1;
+        }
+        assert!(compared >= 12, "{compared}");
+    }
+}
