@@ -3,7 +3,7 @@
 
 use super::path::{Path, found, times};
 use crate::registry::{Axiom, Info, Meaning, Method, params};
-use crate::{Explained, Job, Reduce, Settings};
+use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Error, Result, Row};
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -80,6 +80,10 @@ impl Method for GradientShap {
             Ok(samples) => params([("samples", samples.into())]),
             Err(tolerance) => params([("tolerance", tolerance.into())]),
         }
+    }
+
+    fn baselines(&self) -> &'static [Baseline] {
+        &[Baseline::Zero]
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
