@@ -4,6 +4,7 @@
 mod bad_input;
 mod bad_model;
 mod commands;
+mod explain;
 mod harness;
 mod predict;
 mod train;
