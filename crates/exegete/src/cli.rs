@@ -1,7 +1,12 @@
 //! The command line, defined once: parsing, help and usage errors come from here.
 
+mod eval;
+
+pub(crate) use eval::{Depth, Eval};
+
 use crate::input::Ask;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use exegete::render::Format;
 use std::path::PathBuf;
 
 /// Explains and interprets neural language models, and says how far each answer can be trusted.
@@ -18,6 +23,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Say which parts of a text led to a prediction, and how far that can be trusted.
     Explain(Box<Explain>),
+    /// Measure several methods, or explanations made elsewhere, on a file of texts.
+    Eval(Box<Eval>),
     /// Render a saved report again.
     Show(Show),
     /// List the methods, or print the page of one.
@@ -171,6 +178,19 @@ pub(crate) enum ReportFormat {
     Csv,
     /// A picture.
     Svg,
+}
+
+impl From<ReportFormat> for Format {
+    fn from(format: ReportFormat) -> Self {
+        match format {
+            ReportFormat::Text => Self::Text,
+            ReportFormat::Json => Self::Json,
+            ReportFormat::Jsonl => Self::Jsonl,
+            ReportFormat::Html => Self::Html,
+            ReportFormat::Csv => Self::Csv,
+            ReportFormat::Svg => Self::Svg,
+        }
+    }
 }
 
 /// `exegete show`.
@@ -385,6 +405,16 @@ pub(crate) struct Resources {
     /// Memory for activations, such as 2GiB or 512MB; weights, and what training keeps for each, come on top.
     #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = crate::size::parse)]
     pub(crate) memory: usize,
+}
+
+impl Resources {
+    /// How many threads that is on this machine.
+    pub(crate) fn count(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
 }
 
 /// How predictions are written.

@@ -3,15 +3,15 @@
 use crate::input::Source;
 use crate::journal::Journal;
 use crate::output::Output;
-use crate::{cli, model, table};
+use crate::output::report::{options, write};
+use crate::{cli, model, progress, table};
 use anyhow::{Context, Result, bail};
 use exegete::methods::evidence::Level;
 use exegete::methods::{Axiom, Baseline, Chosen, METHODS, Request, explain, find};
 use exegete::render::{self, Format, Options};
 use exegete::report::{Provenance, Report, SCHEMA};
 use exegete::{Driver, Example, Model, Site, Target, Units};
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &cli::Explain) -> Result<()> {
     if !many {
         let example = source.next()?.context("there is no text")?;
         let report = report(args, &*model, example, &request)?;
-        return write(&report, format, args.output.as_deref());
+        return write(&report, format.into(), args.output.as_deref());
     }
     match (format, args.output.as_deref()) {
         (cli::ReportFormat::Jsonl, Some(path)) => resumable(args, &*model, &mut source, &request, path),
@@ -75,12 +75,9 @@ fn report(args: &cli::Explain, model: &dyn Model, mut example: Example, request:
         example.label.clone_from(&args.label);
     }
     let items = explain(model, &driver, &example, request)?;
-    let threads = match args.resources.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
     let seconds = started.elapsed().as_secs_f64();
-    let provenance = Provenance::new(model.card(), args.seed, threads, seconds, driver.spent());
+    let provenance =
+        Provenance::new(model.card(), args.seed, args.resources.count(), seconds, driver.spent());
     Ok(Report { schema: SCHEMA.to_owned(), provenance, items })
 }
 
@@ -106,11 +103,8 @@ fn resumable(
         args.baselines,
         (args.check, args.no_check, args.seed)
     );
-    let mut journal = Journal::open(path, &(asked, &model.card().fingerprint, input))?;
-    if journal.done > 0 {
-        eprintln!("going on after {} finished texts", journal.done);
-    }
-    let progress = progress(source);
+    let mut journal = Journal::take_up(path, &(asked, &model.card().fingerprint, input))?;
+    let progress = progress::bytes(source);
     let mut row = 0;
     while let Some(example) = source.next()? {
         row += 1;
@@ -140,13 +134,13 @@ fn stream(
 ) -> Result<()> {
     let mut output = Output::open(path)?;
     let options = options(&output);
-    let progress = progress(source);
+    let progress = progress::bytes(source);
     let mut rows = 0;
     while let Some(example) = source.next()? {
         rows += 1;
         let report =
             report(args, model, example, request).with_context(|| format!("line {}", source.line()))?;
-        let mut text = render::render(&report, shape(format), &options);
+        let mut text = render::render(&report, format.into(), &options);
         if format == cli::ReportFormat::Csv && rows > 1 {
             text = text.split_once('\n').map_or(String::new(), |(_, rows)| rows.to_owned());
         }
@@ -173,7 +167,7 @@ pub(crate) fn show(args: &cli::Show) -> Result<()> {
         &bytes
     };
     let report = render::read(wanted).with_context(|| args.report.display().to_string())?;
-    write(&report, args.format, args.output.as_deref())
+    write(&report, args.format.into(), args.output.as_deref())
 }
 
 /// Runs `exegete methods`.
@@ -205,40 +199,4 @@ fn promise(axiom: Axiom) -> &'static str {
         Axiom::Linearity => "linearity",
         Axiom::ImplementationInvariance => "implementation invariance",
     }
-}
-
-fn write(report: &Report, format: cli::ReportFormat, path: Option<&Path>) -> Result<()> {
-    let mut output = Output::open(path)?;
-    let text = render::render(report, shape(format), &options(&output));
-    output.write_all(text.as_bytes()).context("the output cannot be written")?;
-    output.complete()
-}
-
-fn shape(format: cli::ReportFormat) -> Format {
-    match format {
-        cli::ReportFormat::Text => Format::Text,
-        cli::ReportFormat::Json => Format::Json,
-        cli::ReportFormat::Jsonl => Format::Jsonl,
-        cli::ReportFormat::Html => Format::Html,
-        cli::ReportFormat::Csv => Format::Csv,
-        cli::ReportFormat::Svg => Format::Svg,
-    }
-}
-
-fn options(output: &Output) -> Options {
-    let colour = output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let width = width.or_else(|| std::io::stdout().is_terminal().then(terminal_width).flatten());
-    Options { colour, width: width.unwrap_or(80).clamp(20, 200) }
-}
-
-fn terminal_width() -> Option<usize> {
-    comfy_table::Table::new().width().map(usize::from)
-}
-
-/// A bar over the bytes of a file; indicatif shows it only where stderr is a terminal.
-fn progress(source: &Source) -> ProgressBar {
-    let Some(bytes) = source.total_bytes else { return ProgressBar::hidden() };
-    let style = ProgressStyle::with_template("{bar:40} {percent:>3} %  {bytes} of {total_bytes}, {eta} left");
-    ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

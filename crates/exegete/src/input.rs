@@ -8,7 +8,7 @@ use crate::model;
 use anyhow::{Result, bail};
 use columns::{Columns, Indices};
 use exegete::{Example, Field, Task};
-use lines::Lines;
+pub(crate) use lines::Lines;
 use std::path::Path;
 
 /// What a command was asked to read.

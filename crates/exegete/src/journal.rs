@@ -37,6 +37,20 @@ impl Journal {
         Ok(Self { file, path, target: target.to_owned(), done })
     }
 
+    /// The same, and says so where work of an earlier run is taken up.
+    pub(crate) fn take_up(target: &Path, identity: &impl Hash) -> Result<Self> {
+        let journal = Self::open(target, identity)?;
+        if journal.done > 0 {
+            eprintln!("going on after {} finished texts", journal.done);
+        }
+        Ok(journal)
+    }
+
+    /// What errors call it.
+    pub(crate) fn name(&self) -> std::path::Display<'_> {
+        self.path.display()
+    }
+
     /// Adds one line; once this returns, a kill does not lose it.
     pub(crate) fn add(&mut self, line: &str) -> Result<()> {
         let cannot = || format!("{}: cannot be written", self.path.display());

@@ -3,12 +3,14 @@
 mod bench;
 mod check;
 mod cli;
+mod eval;
 mod explain;
 mod input;
 mod journal;
 mod model;
 mod output;
 mod predict;
+mod progress;
 mod size;
 mod table;
 mod train;
@@ -42,6 +44,7 @@ fn run() -> ExitCode {
 fn execute(command: &cli::Command) -> anyhow::Result<ExitCode> {
     match command {
         cli::Command::Explain(args) => explain::run(args)?,
+        cli::Command::Eval(args) => eval::run(args)?,
         cli::Command::Show(args) => explain::show(args)?,
         cli::Command::Methods(args) => explain::methods(args)?,
         cli::Command::Predict(args) => predict::run(args)?,

@@ -3,6 +3,7 @@
 mod csv_table;
 mod file;
 mod json;
+pub(crate) mod report;
 mod terminal;
 
 use crate::cli::PredictionFormat;

@@ -2,11 +2,10 @@
 
 use crate::cli;
 use crate::input::Source;
-use crate::model;
 use crate::output::{self, Output, Printer, Style};
+use crate::{model, progress};
 use anyhow::{Context, Result, bail};
 use exegete::{Card, Driver, Example, Prediction, Scores};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 
 /// How many rows are read, predicted and written together. Packed batches need no sorting by length, so this only
@@ -22,7 +21,7 @@ pub(crate) fn run(args: &cli::Predict) -> Result<()> {
     let colour = output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut printer = Printer::new(args.format, Style { colour });
     let mut tally = Tally::default();
-    let progress = progress(&source);
+    let progress = progress::bytes(&source);
     loop {
         let examples = source.chunk(CHUNK_ROWS)?;
         if examples.is_empty() {
@@ -54,13 +53,6 @@ fn write(
         printer.row(output, example, prediction)?;
     }
     Ok(output.flush()?)
-}
-
-/// A bar over the bytes of a file; indicatif shows it only where stderr is a terminal.
-fn progress(source: &Source) -> ProgressBar {
-    let Some(bytes) = source.total_bytes else { return ProgressBar::hidden() };
-    let style = ProgressStyle::with_template("{bar:40} {percent:>3} %  {bytes} of {total_bytes}, {eta} left");
-    ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// What is said about a run once its rows are out.

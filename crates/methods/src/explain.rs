@@ -171,7 +171,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn new(
+    pub(crate) fn new(
         model: &'a dyn Model,
         driver: &'a Driver,
         example: &Example,
@@ -192,7 +192,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The targets, resolved against the prediction.
-    fn targets(&self) -> Result<Vec<Target>> {
+    pub(crate) fn targets(&self) -> Result<Vec<Target>> {
         let asked = match self.request.top_labels {
             None => self.request.targets.clone(),
             Some(count) => {
@@ -216,7 +216,7 @@ impl<'a> Asked<'a> {
         asked.iter().map(resolve).collect()
     }
 
-    fn job(&self, target: Target) -> Job<'a> {
+    pub(crate) fn job(&self, target: Target) -> Job<'a> {
         Job {
             model: self.model,
             driver: self.driver,

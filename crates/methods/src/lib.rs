@@ -10,12 +10,15 @@
 
 pub mod attention;
 pub mod baseline;
+pub mod compare;
 mod decision;
+mod elsewhere;
 pub mod evidence;
 mod explain;
 mod explained;
 pub mod gradient;
 mod job;
+mod judge;
 mod masked;
 mod masker;
 mod noise;
@@ -29,9 +32,11 @@ mod story;
 
 pub use baseline::Baseline;
 pub use decision::Decision;
+pub use elsewhere::Elsewhere;
 pub use explain::{Chosen, Normalise, Request, explain};
 pub use explained::{Explained, Scores};
 pub use job::{Job, Reduce};
+pub use judge::{Given, judge};
 pub use masked::{Masked, Outcome, Set, by_probability};
 pub use masker::Masker;
 pub use registry::{Axiom, Info, METHODS, Meaning, Method, find};

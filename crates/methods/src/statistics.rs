@@ -42,6 +42,15 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
     (size > 0.0).then(|| product(&x, &y) / size)
 }
 
+/// Values that differ by less than rounding does are equal: a millionth of the largest.
+pub(crate) fn with_ties(values: &[f64]) -> Vec<f64> {
+    let largest = values.iter().fold(0.0, |top: f64, v| top.max(v.abs()));
+    if !(largest > 0.0 && largest.is_finite()) {
+        return values.to_vec();
+    }
+    values.iter().map(|v| (v / largest * 1e6).round()).collect()
+}
+
 /// The total order, but with both zeros alike: a score of −0 is no lower than one of 0.
 pub(crate) fn compare(a: &f64, b: &f64) -> Ordering {
     (a + 0.0).total_cmp(&(b + 0.0))
@@ -170,5 +179,11 @@ mod tests {
         near(spearman(&[1.0, 2.0, 2.0, 3.0], &[1.0, 2.0, 3.0, 4.0]).unwrap(), 4.5 / 22.5f64.sqrt());
         assert_eq!(spearman(&[1.0, 1.0], &[1.0, 2.0]), None);
         assert_eq!(spearman(&[], &[]), None);
+    }
+
+    #[test]
+    fn rounding_makes_ties() {
+        assert_eq!(with_ties(&[1.0, 1e-9, -1e-9]), [1e6, 0.0, 0.0]);
+        assert_eq!(with_ties(&[0.0, 0.0]), [0.0, 0.0]);
     }
 }

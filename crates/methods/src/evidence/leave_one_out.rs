@@ -1,7 +1,8 @@
 //! Agreement with leaving out one unit at a time (METHODS B1, E4).
 
 use super::ranking::Rankings;
-use crate::{Masked, Set, statistics};
+use crate::statistics::{kendall, with_ties};
+use crate::{Masked, Set};
 use exegete_core::Result;
 use exegete_core::report::Weighed;
 
@@ -40,18 +41,9 @@ pub(super) fn measure(
     let by = |v: f64| if signed { v } else { v.abs() };
     let scores: Vec<f64> = measured.iter().map(|&unit| by(values[unit])).collect();
     let sizes: Vec<f64> = drops.iter().copied().map(by).collect();
-    let found = statistics::kendall(&with_ties(&scores), &with_ties(&sizes));
+    let found = kendall(&with_ties(&scores), &with_ties(&sizes));
     let (tau, p_value) = found.unzip();
     Ok(Weighed { tau, p_value, units: measured.len(), drops, measured })
-}
-
-/// Values that differ by less than rounding does are equal: a millionth of the largest.
-fn with_ties(values: &[f64]) -> Vec<f64> {
-    let largest = values.iter().fold(0.0, |top: f64, v| top.max(v.abs()));
-    if !(largest > 0.0 && largest.is_finite()) {
-        return values.to_vec();
-    }
-    values.iter().map(|v| (v / largest * 1e6).round()).collect()
 }
 
 #[cfg(test)]
@@ -70,11 +62,5 @@ mod tests {
         assert_eq!((some.len(), some[0], some[SOME - 1]), (SOME, 0, 199));
         let steps: Vec<usize> = some.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(steps.iter().all(|step| (5..=7).contains(step)), "{steps:?}");
-    }
-
-    #[test]
-    fn rounding_makes_ties() {
-        assert_eq!(with_ties(&[1.0, 1e-9, -1e-9]), [1e6, 0.0, 0.0]);
-        assert_eq!(with_ties(&[0.0, 0.0]), [0.0, 0.0]);
     }
 }

@@ -1,0 +1,116 @@
+use super::Cost;
+use crate::evidence::verdict::SIGNIFICANCE;
+use exegete_core::report::{Checks, Erasure};
+
+/// What a metric is read off: the evidence for one explanation of one text.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The evidence.
+    pub checks: &'a Checks,
+    /// How many units the text has.
+    pub units: usize,
+    /// What the explanation cost, where it was made here.
+    pub cost: Option<Cost>,
+}
+
+/// Which values are good ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// Large ones.
+    High,
+    /// Small ones.
+    Low,
+    /// It is there to compare with.
+    Neither,
+}
+
+/// One column of a comparison.
+#[derive(Debug)]
+pub struct Metric {
+    /// The head of its column.
+    pub name: &'static str,
+    /// Which values are good.
+    pub better: Better,
+    /// Whether it only exists for some texts by its nature.
+    pub conditional: bool,
+    /// What the reader must know of it.
+    pub note: &'static str,
+    /// The value for one explanation of one text.
+    pub read: fn(&Seen<'_>) -> Option<f64>,
+}
+
+const fn metric(name: &'static str, better: Better, read: fn(&Seen<'_>) -> Option<f64>) -> Metric {
+    Metric { name, better, conditional: false, note: "", read }
+}
+
+/// Every metric, in the order of the columns.
+pub const METRICS: &[Metric] = &[
+    metric("completeness gap", Better::Low, |seen| Some(seen.checks.completeness.as_ref()?.gap)),
+    metric("comprehensiveness", Better::High, |seen| Some(seen.checks.comprehensiveness.as_ref()?.own.mean)),
+    metric("comp minus random", Better::High, |seen| above_random(seen.checks.comprehensiveness.as_ref()?)),
+    metric("comp reversed", Better::Low, |seen| Some(seen.checks.comprehensiveness.as_ref()?.reversed.mean)),
+    metric("sufficiency", Better::Low, |seen| Some(seen.checks.sufficiency.as_ref()?.own.mean)),
+    metric("suff minus random", Better::Low, |seen| above_random(seen.checks.sufficiency.as_ref()?)),
+    metric("suff reversed", Better::High, |seen| Some(seen.checks.sufficiency.as_ref()?.reversed.mean)),
+    metric("flips", Better::High, |seen| Some(share(!seen.checks.flip.as_ref()?.units.is_empty()))),
+    Metric {
+        conditional: true,
+        note: "units to flip and random flips: over the texts whose decision flips",
+        ..metric("units to flip", Better::Low, |seen| flipped(seen).map(|(units, _)| units))
+    },
+    Metric {
+        note: "share to flip: a text whose decision never flips counts as 1",
+        ..metric("share to flip", Better::Low, |seen| match seen.checks.flip.as_ref()?.units.len() {
+            0 => Some(1.0),
+            units => Some(units as f64 / seen.units as f64),
+        })
+    },
+    Metric {
+        conditional: true,
+        ..metric("random flips", Better::Low, |seen| flipped(seen).map(|(_, random)| random))
+    },
+    metric("tau", Better::High, |seen| seen.checks.leave_one_out.as_ref()?.tau),
+    metric("tau significant", Better::High, |seen| {
+        Some(share(seen.checks.leave_one_out.as_ref()?.p_value? < SIGNIFICANCE))
+    }),
+    metric("deletion area", Better::Low, |seen| Some(seen.checks.deletion.as_ref()?.area)),
+    metric("deletion random", Better::Neither, |seen| Some(seen.checks.deletion.as_ref()?.random_area)),
+    metric("insertion area", Better::High, |seen| Some(seen.checks.insertion.as_ref()?.area)),
+    metric("insertion random", Better::Neither, |seen| Some(seen.checks.insertion.as_ref()?.random_area)),
+    metric("sensitivity", Better::Low, |seen| Some(seen.checks.sensitivity.as_ref()?.relative)),
+    metric("infidelity", Better::Low, |seen| Some(seen.checks.infidelity.as_ref()?.value)),
+    Metric {
+        note: "infidelity scaled: with scores times the factor that serves them best, as a share of what scores of zero cost",
+        ..metric("infidelity scaled", Better::Low, |seen| {
+            let found = seen.checks.infidelity.as_ref()?;
+            (found.zero > 0.0).then(|| found.scaled / found.zero)
+        })
+    },
+    metric("stability", Better::High, |seen| Some(seen.checks.stability.as_ref()?.correlation)),
+    Metric {
+        note: "randomised: rank correlation with the scores of the model whose parameters are all random; good near 0",
+        ..metric("randomised", Better::Neither, |seen| Some(seen.checks.randomisation.last()?.correlation))
+    },
+    Metric {
+        note: "seconds and rows are those of one explanation, without its evidence",
+        ..metric("seconds", Better::Low, |seen| Some(seen.cost?.seconds))
+    },
+    metric("forward rows", Better::Low, |seen| Some(seen.cost?.forward_rows as f64)),
+    metric("backward rows", Better::Low, |seen| Some(seen.cost?.backward_rows as f64)),
+];
+
+fn above_random(erasure: &Erasure) -> Option<f64> {
+    let count = erasure.random.len();
+    let random = erasure.random.iter().map(|drop| drop.mean).sum::<f64>() / count as f64;
+    (count > 0).then(|| erasure.own.mean - random)
+}
+
+fn share(holds: bool) -> f64 {
+    f64::from(u8::from(holds))
+}
+
+/// How many units it took, and the share of random sets as large that do it too; none where nothing flips.
+fn flipped(seen: &Seen<'_>) -> Option<(f64, f64)> {
+    let flip = seen.checks.flip.as_ref().filter(|flip| !flip.units.is_empty())?;
+    Some((flip.units.len() as f64, flip.random_share))
+}
