@@ -135,6 +135,27 @@ impl Driver {
         Ok(Gradients { values, gradients })
     }
 
+    /// Jacobian-vector products of rows, in order and within the budget: see [`Open::jvp`].
+    pub fn jvp(
+        &self,
+        open: &dyn Open,
+        rows: &[Row],
+        site: Site,
+        directions: &[Array],
+        keep: &[Site],
+    ) -> Result<Vec<Vec<Array>>> {
+        let mut all = vec![Vec::with_capacity(rows.len()); keep.len() + 1];
+        // Every number has a tangent beside it.
+        let run = &mut |range: Range<usize>| {
+            let found = open.jvp(&rows[range.clone()], site, &directions[range.clone()], keep)?;
+            all.iter_mut().zip(found).for_each(|(all, found)| all.extend(found));
+            self.counter().forward_rows += range.len();
+            Ok(())
+        };
+        self.batches(open, rows, &Plan::keep(keep), self.memory_bytes / 2, run)?;
+        Ok(all)
+    }
+
     /// Answers for examples, in order: open models within the budget, others by their own means.
     pub fn predict(&self, model: &dyn Model, examples: &[Example]) -> Result<Vec<Prediction>> {
         let Some(open) = model.open() else {

@@ -69,7 +69,7 @@ pub struct Answer {
     /// The answer's text; empty where the model answers that there is none.
     pub answer: String,
     /// Its bytes in the context.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "Span::or_nulls")]
     pub span: Option<Span>,
     /// Start logit plus end logit.
     #[serde(serialize_with = "number::short")]

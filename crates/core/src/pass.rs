@@ -137,6 +137,8 @@ pub enum Rules {
 pub enum Lrp {
     /// By contribution, with ε·sign added to the sum.
     Epsilon(f64),
+    /// The same, but biases take no share: the inputs share everything.
+    Spread(f64),
     /// By contribution; those of the output's own sign count (1 + γ) times.
     Gamma(f64),
     /// α times the positive shares minus β = α − 1 times the negative ones.

@@ -13,6 +13,22 @@ pub struct Span {
 }
 
 impl Span {
+    /// Field, start and end side by side, all null where there is no span.
+    pub(crate) fn or_nulls<S: serde::Serializer>(
+        span: &Option<Self>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Place {
+            field: Option<usize>,
+            start: Option<usize>,
+            end: Option<usize>,
+        }
+        let place =
+            Place { field: span.map(|s| s.field), start: span.map(|s| s.start), end: span.map(|s| s.end) };
+        place.serialize(serializer)
+    }
+
     /// The span as a byte range of its field.
     pub fn range(&self) -> Range<usize> {
         self.start..self.end

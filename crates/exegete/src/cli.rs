@@ -128,8 +128,8 @@ pub(crate) struct Explain {
     /// A parameter of the methods, such as steps=50, or of one, such as lrp.rule=gamma.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// What the text is compared with: zero, pad, mask, mean, text:…; several are averaged.
-    #[arg(long = "baseline", value_name = "B", default_value = "zero")]
+    /// What the text is compared with: zero, pad, mask, mean, text:…; several are averaged [default: zero].
+    #[arg(long = "baseline", value_name = "B")]
     pub(crate) baselines: Vec<String>,
     /// How much evidence is gathered.
     #[arg(long, value_enum, default_value_t)]

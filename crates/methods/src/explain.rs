@@ -23,7 +23,7 @@ pub struct Request {
     pub site: Option<Site>,
     /// What scores are summed to.
     pub units: Units,
-    /// What a text is compared with; several are averaged.
+    /// What a text is compared with; several are averaged, and none means what each method takes by itself.
     pub baselines: Vec<Baseline>,
     /// How much evidence is gathered.
     pub check: Level,
@@ -119,7 +119,7 @@ impl Chosen {
     fn params(&self, explained: &Explained, job: &Job<'_>) -> BTreeMap<String, serde_json::Value> {
         let mut params = self.method.params();
         let baselines: Vec<String> = job.baselines.iter().map(ToString::to_string).collect();
-        if explained.claim.is_some() {
+        if !self.method.baselines().is_empty() {
             params.insert("baselines".into(), baselines.into());
         }
         if let crate::Scores::Elements(_, own) = &explained.scores {
@@ -148,6 +148,7 @@ pub fn explain(
         let job = asked.job(target);
         let mut evidence = Evidence::new(&job, request.units, &asked.units);
         for chosen in &request.methods {
+            let job = asked.with_baselines(&job, chosen);
             items.push(match request.site {
                 None => story::tell(&asked, &job, chosen)?,
                 Some(_) => asked.answer(&job, chosen, &mut evidence)?,
@@ -227,6 +228,16 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// The same question with the baselines of a method, where the user gave none: those of them that the model has.
+    pub(crate) fn with_baselines(&self, job: &Job<'a>, chosen: &Chosen) -> Job<'a> {
+        let mut job = job.clone();
+        if let (true, Ok(open)) = (job.baselines.is_empty(), self.model.require_open()) {
+            let own = chosen.method.baselines().iter().cloned();
+            job.baselines = own.filter(|baseline| baseline.row(open, &self.encoded).is_ok()).collect();
+        }
+        job
+    }
+
     /// What an item is about.
     pub(crate) fn subject(&self, job: &Job<'_>, chosen: &Chosen, explained: &Explained) -> Result<Subject> {
         let mut notes = Vec::new();
@@ -264,7 +275,13 @@ impl<'a> Asked<'a> {
         let checks =
             evidence.check(self.request.check, &Scored::of(chosen, &explained, &values, &tokens), checks)?;
         let factor = chosen.factor(&values);
-        let errors = explained.errors.as_deref().map(|errors| joint_errors(&self.units, errors));
+        let mut subject = subject;
+        if chosen.normalise != Normalise::None {
+            subject.params.insert("normalised_by".into(), (1.0 / factor).into());
+        }
+        let sums = chosen.reduce.is_none_or(|reduce| reduce == Reduce::Sum);
+        let errors =
+            explained.errors.as_deref().filter(|_| sums).map(|errors| joint_errors(&self.units, errors));
         let by = |values: Vec<f64>| values.into_iter().map(|v| factor * v).collect::<Vec<f64>>();
         Ok(Item::Attribution(Box::new(Attribution {
             subject,

@@ -88,18 +88,14 @@ impl Explained {
             Scores::Tokens(_) => None,
         })?;
         let Claim { difference, bias, layers } = claim;
-        let booked = bias.unwrap_or(0.0);
-        let sums = Completeness::new(sums, difference - booked);
+        let size: f64 = sums.iter().map(|v| v.abs()).sum();
+        let sums = Completeness::new(sums, *difference);
+        let gap = Completeness::gap_of(sums.sum + bias.unwrap_or(0.0), *difference, size);
         let layer = |&(site, sum, size): &(Site, f64, f64)| {
             let gap = Completeness::gap_of(sum, *difference, size);
             LayerSum { site: site.to_string(), sum, gap }
         };
-        Some(Completeness {
-            difference: *difference,
-            bias: *bias,
-            layers: layers.iter().map(layer).collect(),
-            ..sums
-        })
+        Some(Completeness { gap, bias: *bias, layers: layers.iter().map(layer).collect(), ..sums })
     }
 }
 

@@ -23,6 +23,8 @@ mod masked;
 mod masker;
 mod noise;
 pub mod quadrature;
+#[cfg(test)]
+mod recorded;
 mod registry;
 mod settings;
 pub mod statistics;

@@ -4,7 +4,7 @@
 
 use crate::explained::Scores;
 use crate::registry::Method;
-use crate::{Explained, Job, Settings};
+use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Change, Edit, Error, Result, Site};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -81,6 +81,10 @@ impl Method for Tunnel {
         params
     }
 
+    fn baselines(&self) -> &'static [crate::Baseline] {
+        self.inner.baselines()
+    }
+
     fn own_site(&self) -> bool {
         self.inner.own_site()
     }
@@ -102,6 +106,7 @@ impl Method for Tunnel {
 /// The moment of a method's scores over given noises.
 fn through(inner: &dyn Method, moment: Moment, job: &Job<'_>, noises: &[Array]) -> Result<Explained> {
     let mut sums: Vec<(f64, f64)> = Vec::new();
+    let mut tokens: Vec<(f64, f64)> = Vec::new();
     let mut last = None;
     for noise in noises {
         let row = job.row.clone().edit(Edit::whole(Site::EmbedWord, Change::Add(noise.clone())));
@@ -112,6 +117,10 @@ fn through(inner: &dyn Method, moment: Moment, job: &Job<'_>, noises: &[Array]) 
         };
         sums.resize(values.len(), (0.0, 0.0));
         sums.iter_mut().zip(&values).for_each(|(sum, v)| *sum = (sum.0 + v, sum.1 + v * v));
+        let info = job.info(explained.site.unwrap_or(job.site))?;
+        let own = explained.tokens(&info, None).unwrap_or_default();
+        tokens.resize(own.len(), (0.0, 0.0));
+        tokens.iter_mut().zip(&own).for_each(|(sum, v)| *sum = (sum.0 + v, sum.1 + v * v));
         last = Some(explained);
     }
     let mut explained = last.ok_or_else(|| Error::Request("noise_samples must be at least 1".into()))?;
@@ -128,7 +137,11 @@ fn through(inner: &dyn Method, moment: Moment, job: &Job<'_>, noises: &[Array]) 
     }
     // A mean of complete scores is complete for noisy copies, not for the text.
     explained.claim = None;
-    explained.errors = None;
+    let error = |&(sum, squares): &(f64, f64)| ((squares - sum * sum / n).max(0.0) / (n - 1.0) / n).sqrt();
+    // A sum of means is a mean of sums; a length of means is no mean of lengths.
+    let summed = matches!(explained.scores, Scores::Elements(_, Reduce::Sum) | Scores::Tokens(_));
+    let known = moment == Moment::Mean && summed && noises.len() > 1 && !tokens.is_empty();
+    explained.errors = known.then(|| tokens.iter().map(error).collect());
     Ok(explained)
 }
 
@@ -147,4 +160,30 @@ pub(crate) fn gaussian(shape: &[usize], sigma: f64, random: &mut ChaCha8Rng) -> 
     };
     let data = (0..shape.iter().product()).map(|_| (sigma * normal()) as f32).collect();
     Array { shape: shape.to_vec(), data }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::{Recorded, chosen, recorded};
+
+    /// Captum's moments over the same noise.
+    #[test]
+    fn moments_of_given_noise_are_captums() {
+        let mut compared = 0;
+        for Recorded { case, model } in recorded("noise_tunnel") {
+            let moment = match case.params["moment"].as_str().unwrap() {
+                "mean" => Moment::Mean,
+                "mean_square" => Moment::Squares,
+                _ => Moment::Variance,
+            };
+            let chosen = chosen(case.params["of"].as_str().unwrap());
+            let found = through(&*chosen.method, moment, &model.job(&case), &case.slices("noise")).unwrap();
+            let Scores::Elements(found, _) = found.scores else { panic!() };
+            let gap = found.max_abs_diff(&case.expected) / case.expected.max_abs();
+            assert!(gap < 1e-4, "{}: {gap:e}", case.name);
+            compared += 1;
+        }
+        assert!(compared >= 12, "{compared}");
+    }
 }

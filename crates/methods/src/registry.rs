@@ -1,6 +1,6 @@
 //! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
 
-use crate::{Explained, Job, Settings, attention, gradient};
+use crate::{Baseline, Explained, Job, Settings, attention, gradient};
 use exegete_core::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -60,6 +60,11 @@ pub trait Method: Send + Sync {
 
     /// Scores for one question.
     fn explain(&self, job: &Job<'_>) -> Result<Explained>;
+
+    /// What it compares a text with where the user does not say; none for methods that compare with nothing.
+    fn baselines(&self) -> &'static [Baseline] {
+        &[]
+    }
 
     /// Whether it has a place of its own, so that asking for a site makes no sense.
     fn own_site(&self) -> bool {

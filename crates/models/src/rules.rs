@@ -17,6 +17,7 @@ pub(crate) fn table<T: Real>(rules: Rules) -> Box<dyn Table<T>> {
 fn shares(lrp: Lrp) -> Shares {
     match lrp {
         Lrp::Epsilon(epsilon) => Shares::Epsilon(epsilon),
+        Lrp::Spread(epsilon) => Shares::Spread(epsilon),
         Lrp::Gamma(gamma) => Shares::Gamma(gamma),
         Lrp::AlphaBeta(alpha) => Shares::AlphaBeta(alpha),
         Lrp::ZPlus => Shares::AlphaBeta(1.0),
@@ -40,7 +41,7 @@ pub(crate) fn check(rules: Rules, record: Record, seeds: &[Seed]) -> Result<()> 
             "{rules:?} needs a pass that recorded {needed:?}, this one recorded {record:?}"
         ));
     }
-    if let Rules::Lrp(Lrp::Epsilon(number) | Lrp::Gamma(number)) = rules
+    if let Rules::Lrp(Lrp::Epsilon(number) | Lrp::Spread(number) | Lrp::Gamma(number)) = rules
         && !(number >= 0.0 && number.is_finite())
     {
         return wrong(format!("{rules:?}: the number must not be negative"));

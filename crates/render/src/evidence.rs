@@ -101,7 +101,9 @@ fn completeness(completeness: &Completeness) -> Line<'_> {
 
 fn erasure(erasure: &Erasure) -> Line<'_> {
     let random = random_mean(erasure).map_or_else(String::new, |mean| format!("random {}, ", figure(mean)));
-    let figures = format!("{}, {random}reversed {}", figure(erasure.own.mean), figure(erasure.reversed.mean));
+    let odds = erasure.log_odds.map_or_else(String::new, |odds| format!("; log-odds {}", figure(odds)));
+    let figures =
+        format!("{}, {random}reversed {}{odds}", figure(erasure.own.mean), figure(erasure.reversed.mean));
     line(figures, Some(Chart::Erasure(erasure)))
 }
 

@@ -123,6 +123,10 @@ pub struct Erasure {
     pub reversed: Drop,
     /// By random rankings, one each.
     pub random: Vec<Drop>,
+    /// The mean over bins of ln p(after) − ln p(before), by the explanation's own ranking, with p the probability of what
+    /// was decided; none where nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_odds: Option<f64>,
 }
 
 /// F before minus F after, by bin.

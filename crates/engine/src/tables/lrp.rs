@@ -3,7 +3,7 @@
 //! Relevance R = value ⊙ m travels as its multiplier m. With contributions cᵢⱼ = xᵢwⱼᵢ, an output zⱼ = Σᵢcᵢⱼ + bⱼ and
 //! their sums above and below zero Pⱼ and Nⱼ (biases included), a linear layer gives Rᵢ = Σⱼ (c⁺ᵢⱼuⱼ + c⁻ᵢⱼdⱼ):
 //!
-//! - ε: u = d = Rⱼ/(zⱼ + ε·sign zⱼ)
+//! - ε: u = d = Rⱼ/(zⱼ + ε·sign zⱼ); or zⱼ without its bias, so that the inputs share everything
 //! - γ: u, d = Rⱼ/(zⱼ + γ·(Pⱼ or Nⱼ)), times 1 + γ for the contributions of zⱼ's own sign
 //! - αβ: u = αRⱼ/Pⱼ, d = −βRⱼ/Nⱼ with β = α − 1; α = 1 is the z⁺ rule
 //!
@@ -26,6 +26,8 @@ pub struct Lrp(pub Shares);
 pub enum Shares {
     /// By contribution, with ε·sign added to the sum; sums of a residual are stabilised by it too.
     Epsilon(f64),
+    /// The same without the bias: the inputs share everything.
+    Spread(f64),
     /// By contribution; those of the output's own sign count 1 + γ times.
     Gamma(f64),
     /// α of those above zero less α − 1 of those below.
@@ -81,7 +83,8 @@ impl Lrp {
         if !sink.wants(0) {
             return carry(node, m, sink, 0);
         }
-        let bias = node.saved.get(2).and_then(Option::as_ref);
+        let spread = matches!(self.0, Shares::Spread(_));
+        let bias = node.saved.get(2).and_then(Option::as_ref).filter(|_| !spread);
         if let Shares::Epsilon(_) = self.0 {
             let m = self.stabilised(node, m, sink)?;
             bias.iter().for_each(|b| sink.book(b, &m, |b, m| b * m));
@@ -127,6 +130,11 @@ impl Lrp {
                 let (share, lost) = over(relevance, z + epsilon.copysign(z));
                 Share { up: share, down: share, lost }
             }
+            Shares::Spread(epsilon) => {
+                let z = above + below;
+                let (share, _) = over(relevance, z + epsilon.copysign(z));
+                Share { up: share, down: share, lost: relevance - share * z }
+            }
             Shares::Gamma(gamma) => {
                 let (up, down) = if z >= 0.0 { (1.0 + gamma, 1.0) } else { (1.0, 1.0 + gamma) };
                 let (share, lost) = over(relevance, up * above + down * below);
@@ -142,7 +150,7 @@ impl Lrp {
 
     /// m·z/(z + ε·sign z); the rest is booked.
     fn stabilised<T: Real>(&self, node: &Node<T>, m: Tensor<T>, sink: &mut Sink<'_, T>) -> Option<Tensor<T>> {
-        let Shares::Epsilon(epsilon) = self.0 else { return Some(m) };
+        let (Shares::Epsilon(epsilon) | Shares::Spread(epsilon)) = self.0 else { return Some(m) };
         if epsilon == 0.0 {
             return Some(m);
         }

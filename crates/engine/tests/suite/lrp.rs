@@ -3,7 +3,8 @@
 use crate::cases::{self, Case, Random, dot};
 use exegete_engine::*;
 
-const RULES: [Shares; 6] = [
+const RULES: [Shares; 7] = [
+    Shares::Spread(0.05),
     Shares::Epsilon(0.0),
     Shares::Epsilon(0.1),
     Shares::Gamma(0.25),
@@ -117,6 +118,7 @@ fn linear_layers_follow_the_definitions() {
                 let r = z * m.data()[j];
                 expected += match shares {
                     Shares::Epsilon(e) => r * c(i) / (z + e * z.signum()),
+                    Shares::Spread(e) => r * c(i) / (z - b[j] + e * (z - b[j]).signum()),
                     Shares::Gamma(g) => {
                         let own = |c: f64| if c * z > 0.0 { (1.0 + g) * c } else { c };
                         r * own(c(i)) / all.iter().map(|&c| own(c)).sum::<f64>()

@@ -50,7 +50,16 @@ fn a_bench_reports_every_figure() {
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     let figures = document["figures"].as_array().unwrap();
     let names: Vec<_> = figures.iter().map(|figure| figure["name"].as_str().unwrap()).collect();
-    let all = ["forward_batch", "forward_mixed", "forward_single", "gradient", "ablations", "load", "start"];
+    let all = [
+        "forward_batch",
+        "forward_mixed",
+        "forward_single",
+        "gradient",
+        "integrated_gradients",
+        "ablations",
+        "load",
+        "start",
+    ];
     assert_eq!(names, all);
     assert!(document["peak"]["gflops"].as_f64().unwrap() > 0.0);
     for figure in &figures[..5] {

@@ -5,6 +5,7 @@ mod bad_input;
 mod bad_model;
 mod commands;
 mod eval;
+mod explain;
 mod harness;
 mod predict;
 mod train;

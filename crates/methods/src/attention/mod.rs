@@ -14,14 +14,21 @@ use exegete_core::{Array, Axis, Error, Place, Quantity, Result, Site};
 /// The number of layers and heads, where the model has attention at all.
 fn heads(job: &Job<'_>) -> Result<(usize, usize)> {
     let sites = job.open()?.sites();
-    let maps = sites.iter().filter(|info| matches!(info.site, Site::Layer(_, Place::Probs)));
+    // What lies behind a target inside the model has no part in it.
+    let last = job.target.sites().first().copied().unwrap_or(Site::Logits);
+    let before = |site: Site| matches!(site, Site::Layer(_, Place::Probs)) && site <= last;
+    let maps = sites.iter().filter(|info| before(info.site));
     let heads = maps.clone().find_map(|info| match info.axes.first() {
         Some(Axis::Head(count)) => Some(*count),
         _ => None,
     });
     match heads {
         Some(heads) => Ok((maps.count(), heads)),
-        None => Err(Error::Unsupported(format!("{} has no attention maps", job.card().name))),
+        None => Err(Error::Unsupported(format!(
+            "{} has no attention maps before the target {}",
+            job.card().name,
+            job.target
+        ))),
     }
 }
 
@@ -38,7 +45,11 @@ fn query(job: &Job<'_>) -> usize {
         Quantity::Start(Some(position))
         | Quantity::End(Some(position))
         | Quantity::Answer(Some((position, _))) => *position,
-        Quantity::Unit(_, at) => at.first().copied().flatten().filter(|_| at.len() > 1).unwrap_or(0),
+        Quantity::Unit(site, at) => {
+            let axes = job.info(*site).map_or_else(|_| Vec::new(), |info| info.axes);
+            let token = axes.iter().zip(at).find(|(axis, _)| **axis == Axis::Token);
+            token.and_then(|(_, index)| *index).unwrap_or(0).min(job.encoded().len() - 1)
+        }
         _ => 0,
     }
 }

@@ -34,7 +34,10 @@ pub(super) fn measure(masked: &mut Masked<'_>, rankings: &Rankings) -> Result<(E
 }
 
 fn erasure(masked: &mut Masked<'_>, rankings: &Rankings, hide: Hide) -> Result<Erasure> {
-    let whole = masked.whole()?.value;
+    let (whole, before) = (masked.whole()?.value, masked.whole()?.kept);
+    let after = masked.outcomes(&hidden(&rankings.own, hide))?;
+    let ratios: Option<Vec<f64>> = after.iter().map(|outcome| Some((outcome.kept? / before?).ln())).collect();
+    let log_odds = ratios.map(|ratios| ratios.iter().sum::<f64>() / ratios.len() as f64);
     let mut drop = |order: &Vec<usize>| -> Result<Drop> {
         let outcomes = masked.outcomes(&hidden(order, hide))?;
         Ok(Drop::new(outcomes.iter().map(|outcome| whole - outcome.value).collect()))
@@ -44,6 +47,7 @@ fn erasure(masked: &mut Masked<'_>, rankings: &Rankings, hide: Hide) -> Result<E
         own: drop(&rankings.own)?,
         reversed: drop(&rankings.reversed)?,
         random: rankings.random.iter().map(drop).collect::<Result<_>>()?,
+        log_odds: log_odds.filter(|ratio| ratio.is_finite()),
     })
 }
 

@@ -35,14 +35,20 @@ pub(super) fn measure(job: &Job<'_>, again: &Again<'_>) -> Result<Option<Infidel
     let mut random = job.random(STAGE_INFIDELITY);
     let sigma = NOISE * range(own);
     let moves: Vec<Array> = (0..SAMPLES).map(|_| gaussian(&own.shape, -sigma, &mut random)).collect();
+    over(job, &slopes, &moves).map(Some)
+}
+
+/// Over given perturbations, each −I.
+fn over(job: &Job<'_>, slopes: &[f64], moves: &[Array]) -> Result<Infidelity> {
     let edit = |moved: &Array| Edit::whole(job.site, Change::Add(moved.clone()));
-    let rows: Vec<Row> = moves.iter().map(|moved| job.row.clone().edit(edit(moved))).collect();
-    let after = job.read(&rows, &[])?.values;
+    let mut rows = vec![job.row.clone()];
+    rows.extend(moves.iter().map(|moved| job.row.clone().edit(edit(moved))));
+    let values = job.read(&rows, &[])?.values;
     // What is added is −I.
     let foretold =
-        |moved: &Array| -moved.data.iter().zip(&slopes).map(|(i, s)| f64::from(*i) * s).sum::<f64>();
-    let pairs = moves.iter().map(foretold).zip(after.iter().map(|after| reading.values[0] - after));
-    Ok(Some(compare(&pairs.collect::<Vec<_>>())))
+        |moved: &Array| -moved.data.iter().zip(slopes).map(|(i, s)| f64::from(*i) * s).sum::<f64>();
+    let pairs = moves.iter().map(foretold).zip(values[1..].iter().map(|after| values[0] - after));
+    Ok(compare(&pairs.collect::<Vec<_>>()))
 }
 
 /// The baselines that the method used: its own where it says so, else the job's.
@@ -88,6 +94,36 @@ fn compare(pairs: &[(f64, f64)]) -> Infidelity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Reduce;
+    use crate::recorded::{Recorded, error, recorded};
+
+    /// Captum's numbers over the same perturbations.
+    #[test]
+    fn given_perturbations_cost_what_captum_says() {
+        let mut compared = 0;
+        for Recorded { case, model } in recorded("infidelity") {
+            let flag = |name: &str| case.params[name].as_bool().unwrap();
+            let (job, explained) = model.explained(&case, case.params["of"].as_str().unwrap());
+            let Scores::Elements(scores, Reduce::L2 | Reduce::Sum) = &explained.scores else { panic!() };
+            let own =
+                job.read(std::slice::from_ref(&job.row), &[job.site]).unwrap().sites.remove(0).remove(0);
+            let meaning = if flag("scaled") { Meaning::TimesInput } else { Meaning::Slope };
+            let moves: Vec<Array> = case
+                .slices("perturbations")
+                .into_iter()
+                .map(|mut moved| {
+                    moved.data.iter_mut().for_each(|x| *x = -*x);
+                    moved
+                })
+                .collect();
+            let found = over(&job, &slopes(scores, &own, &[], meaning), &moves).unwrap();
+            let found = if flag("normalised") { found.scaled } else { found.value };
+            let gap = error(found, &case.expected);
+            assert!(gap < 1e-4, "{}: {gap:e}", case.name);
+            compared += 1;
+        }
+        assert!(compared >= 20, "{compared}");
+    }
 
     #[test]
     fn by_hand() {

@@ -69,14 +69,18 @@ impl<'s> Scored<'s> {
     /// The scores of a method.
     pub fn of(chosen: &'s Chosen, explained: &'s Explained, values: &'s [f64], tokens: &'s [f64]) -> Self {
         let params = chosen.method.params();
-        let sizes = matches!(chosen.reduce, Some(Reduce::L1 | Reduce::L2));
+        // A sum has a sign that means something, whoever asked for it; a size has none.
+        let summed = match &explained.scores {
+            crate::Scores::Elements(_, own) => chosen.reduce.unwrap_or(*own) == Reduce::Sum,
+            crate::Scores::Tokens(_) => chosen.info.signed,
+        };
         // Squares and variances over noisy copies have lost their sign, and are no slopes any more.
         let squares = params.get("noise").is_some_and(|noise| *noise == "squares" || *noise == "variance");
         // What flows through one neuron is not all that a change does.
         let partial = params.contains_key("through");
         let meaning = if squares || partial { Meaning::Other } else { chosen.info.meaning };
         let again = Again { method: &*chosen.method, reduce: chosen.reduce, meaning, explained };
-        let signed = chosen.info.signed && !sizes && !squares;
+        let signed = summed && !squares;
         Self { signed, values, tokens, again: Some(again) }
     }
 }

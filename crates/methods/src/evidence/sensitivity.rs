@@ -15,24 +15,65 @@ const SAMPLES: usize = 8;
 /// None where all scores are zero: nothing is large beside nothing.
 pub(super) fn measure(job: &Job<'_>, again: &Again<'_>, words: &Words) -> Result<Option<Sensitivity>> {
     let radius = RADIUS * words.range;
+    let mut random = job.random(STAGE_SENSITIVITY);
+    let mut inside = |_| {
+        let numbers =
+            (0..words.shape.iter().product()).map(|_| (radius * (2.0 * random.random::<f64>() - 1.0)) as f32);
+        Array::new(words.shape.clone(), numbers.collect())
+    };
+    let moves = (0..SAMPLES).map(&mut inside).collect::<Result<Vec<Array>>>()?;
+    let Some((relative, absolute)) = over(job, again, &moves)? else { return Ok(None) };
+    Ok(Some(Sensitivity { relative, absolute, radius, samples: SAMPLES }))
+}
+
+/// Relative and absolute, over given δ.
+fn over(job: &Job<'_>, again: &Again<'_>, moves: &[Array]) -> Result<Option<(f64, f64)>> {
     let own = Again::elements(again.explained);
     let size = length(own.iter().copied());
     if size == 0.0 {
         return Ok(None);
     }
-    let mut random = job.random(STAGE_SENSITIVITY);
     let mut absolute: f64 = 0.0;
-    for _ in 0..SAMPLES {
-        let data = (0..words.shape.iter().product())
-            .map(|_| (radius * (2.0 * random.random::<f64>() - 1.0)) as f32)
-            .collect();
-        let row = noisy(job, Array::new(words.shape.clone(), data)?);
-        let moved = Again::elements(&again.method.explain(&Job { row, ..job.clone() })?);
-        absolute = absolute.max(length(moved.iter().zip(&own).map(|(a, b)| a - b)));
+    for moved in moves {
+        let row = noisy(job, moved.clone());
+        let scores = Again::elements(&again.method.explain(&Job { row, ..job.clone() })?);
+        absolute = absolute.max(length(scores.iter().zip(&own).map(|(a, b)| a - b)));
     }
-    Ok(Some(Sensitivity { relative: absolute / size, absolute, radius, samples: SAMPLES }))
+    Ok(Some((absolute / size, absolute)))
 }
 
 fn length(values: impl Iterator<Item = f64>) -> f64 {
     values.map(|v| v * v).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::{Recorded, chosen, error, recorded};
+    use crate::registry::Meaning;
+
+    /// Captum's numbers over the same δ.
+    #[test]
+    fn given_moves_change_what_captum_says() {
+        let mut compared = 0;
+        for Recorded { case, model } in recorded("sensitivity_max") {
+            if case.params["level"] != "all" {
+                continue;
+            }
+            let name = case.params["of"].as_str().unwrap();
+            let ((job, explained), chosen) = (model.explained(&case, name), chosen(name));
+            let again = Again {
+                method: &*chosen.method,
+                reduce: None,
+                meaning: Meaning::Other,
+                explained: &explained,
+            };
+            let (relative, absolute) = over(&job, &again, &case.slices("perturbations")).unwrap().unwrap();
+            let found = if case.params["relative"] == true { relative } else { absolute };
+            let gap = error(found, &case.expected);
+            assert!(gap < 1e-4, "{}: {gap:e}", case.name);
+            compared += 1;
+        }
+        assert!(compared >= 20, "{compared}");
+    }
 }

@@ -7,6 +7,9 @@ use exegete_core::{Encoded, Unit, Units};
 
 /// Scores that claim to add up may miss by this share of the difference.
 pub const LARGEST_GAP: f64 = 0.05;
+/// Scores that add up may be this many times larger, all together, than what they explain; beyond it they are differences
+/// of large numbers.
+pub const MOST_CANCELLED: f64 = 100.0;
 /// Below this many units or tokens a rank correlation is mostly chance, and none is held against an explanation.
 pub const FEWEST_RANKED: usize = 8;
 /// A τ with leave-one-out below this fails, where it is also not significant or not above zero.
@@ -40,9 +43,10 @@ type Rule = fn(&Checks, &Facts<'_>) -> Option<String>;
 /// Worst first: scores that say nothing, numbers that are not what they claim, an order that chance would match, scores that
 /// ignore what was learned, parts that do not suffice, disagreement with leave-one-out, slopes that foretell nothing, and
 /// at last what moves too easily.
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     all_equal,
     incomplete,
+    cancels,
     not_comprehensive,
     ignores_the_model,
     not_sufficient,
@@ -68,6 +72,15 @@ fn incomplete(checks: &Checks, _: &Facts<'_>) -> Option<String> {
     let sums = checks.completeness.as_ref().filter(|sums| sums.gap > LARGEST_GAP || sums.gap.is_nan())?;
     let (sum, difference) = (sums.sum + sums.bias.unwrap_or(0.0), sums.difference);
     Some(format!("the scores sum to {sum:.4}, not to {difference:.4} (gap {:.0} %)", 100.0 * sums.gap))
+}
+
+fn cancels(checks: &Checks, facts: &Facts<'_>) -> Option<String> {
+    let difference = checks.completeness.as_ref()?.difference.abs();
+    let size: f64 = facts.scored.tokens.iter().map(|v| v.abs()).sum();
+    let times = size / difference;
+    (difference > 0.0 && times > MOST_CANCELLED).then(|| {
+        format!("the scores are {times:.0} times larger than what they explain and cancel each other")
+    })
 }
 
 fn not_comprehensive(checks: &Checks, facts: &Facts<'_>) -> Option<String> {

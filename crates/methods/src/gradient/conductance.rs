@@ -6,7 +6,7 @@
 use super::path::{Path, add, found, minus, scaled, times, weighted};
 use crate::quadrature::Rule;
 use crate::registry::{Axiom, Info, Meaning, Method, params};
-use crate::{Explained, Job, Reduce, Settings};
+use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Error, Quantity, Record, Result, Rules, Seed, Site, Target};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -110,7 +110,7 @@ impl Conductance {
         let rows = path.rows(alphas);
         let gradients = found(job.gradients(&rows, &[job.site])?.into_iter().next())?;
         let directions = vec![path.delta.clone(); rows.len()];
-        let moves = job.open()?.jvp(&rows, Site::EmbedWord, &directions, &[job.site])?;
+        let moves = job.driver.jvp(job.open()?, &rows, Site::EmbedWord, &directions, &[job.site])?;
         let moves = found(moves.into_iter().next())?;
         let flows: Vec<Array> = gradients.into_iter().zip(&moves).map(|(g, y)| times(g, y)).collect();
         weighted(&flows, &weights)
@@ -161,6 +161,10 @@ impl Method for Conductance {
             all.insert("through".into(), neuron.text.clone().into());
         }
         all
+    }
+
+    fn baselines(&self) -> &'static [Baseline] {
+        &[Baseline::Zero]
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {

@@ -11,7 +11,7 @@ pub const INFO: Info = Info {
     summary: "the gradient, with rectifiers passing back only what is positive",
     page: include_str!("deconvolution.md"),
     axioms: &[],
-    signed: true,
+    signed: false,
     meaning: Meaning::Slope,
     new: |_| Ok(Box::new(Guided { rules: Rules::Deconvolution })),
 };

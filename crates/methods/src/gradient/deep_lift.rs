@@ -6,7 +6,7 @@
 use super::path::{found, minus, times};
 use crate::explained::{Claim, sum_and_size};
 use crate::registry::{Axiom, Info, Meaning, Method, params};
-use crate::{Explained, Job, Reduce, Settings};
+use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Record, Result, Row, Rules, Site};
 use std::collections::BTreeMap;
 
@@ -52,6 +52,10 @@ impl DeepLift {
 impl Method for DeepLift {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         params([("rule", if self.reveal_cancel { "reveal_cancel" } else { "rescale" }.into())])
+    }
+
+    fn baselines(&self) -> &'static [Baseline] {
+        &[Baseline::Zero]
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {

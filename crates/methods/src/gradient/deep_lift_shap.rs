@@ -25,17 +25,11 @@ impl Method for DeepLiftShap {
         self.0.params()
     }
 
+    fn baselines(&self) -> &'static [Baseline] {
+        &[Baseline::Zero, Baseline::Pad, Baseline::Mask, Baseline::Mean]
+    }
+
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        if job.baselines != [Baseline::Zero] {
-            return self.0.explain(job);
-        }
-        // The default is one baseline, which would be plain DeepLIFT; of the others, those that the model has.
-        let open = job.open()?;
-        let all = [Baseline::Zero, Baseline::Pad, Baseline::Mask, Baseline::Mean];
-        let baselines =
-            all.into_iter().filter(|baseline| baseline.row(open, job.encoded()).is_ok()).collect();
-        let job = Job { baselines, ..job.clone() };
-        let names: Vec<String> = job.baselines.iter().map(ToString::to_string).collect();
-        Ok(self.0.explain(&job)?.with("baselines", names))
+        self.0.explain(job)
     }
 }

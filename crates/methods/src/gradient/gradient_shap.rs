@@ -3,7 +3,7 @@
 
 use super::path::{Path, found, times};
 use crate::registry::{Axiom, Info, Meaning, Method, params};
-use crate::{Explained, Job, Reduce, Settings};
+use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Error, Result, Row};
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -66,12 +66,24 @@ impl Sums {
     }
 }
 
+/// (x − x′) ⊙ ∂F/∂x at some points of some paths.
+fn products(job: &Job<'_>, paths: &[Path], drawn: &[(usize, f64)]) -> Result<Vec<Array>> {
+    let rows: Vec<Row> = drawn.iter().map(|&(path, alpha)| paths[path].at(alpha)).collect();
+    let gradients = found(job.gradients(&rows, &[job.site])?.into_iter().next())?;
+    let product = |(gradient, &(path, _)): (Array, &(usize, f64))| times(gradient, &paths[path].delta);
+    Ok(gradients.into_iter().zip(drawn).map(product).collect())
+}
+
 impl Method for GradientShap {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         match self.samples {
             Ok(samples) => params([("samples", samples.into())]),
             Err(tolerance) => params([("tolerance", tolerance.into())]),
         }
+    }
+
+    fn baselines(&self) -> &'static [Baseline] {
+        &[Baseline::Zero]
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
@@ -83,10 +95,7 @@ impl Method for GradientShap {
         while sums.count < goal {
             let draw = |_| (random.random_range(0..paths.len()), random.random::<f64>());
             let drawn: Vec<(usize, f64)> = (0..BATCH.min(goal - sums.count)).map(draw).collect();
-            let rows: Vec<Row> = drawn.iter().map(|&(path, alpha)| paths[path].at(alpha)).collect();
-            let gradients = found(job.gradients(&rows, &[job.site])?.into_iter().next())?;
-            for (gradient, &(path, _)) in gradients.into_iter().zip(&drawn) {
-                let product = times(gradient, &paths[path].delta);
+            for product in products(job, &paths, &drawn)? {
                 let tokens = Reduce::Sum.tokens(&info, &product).unwrap_or_default();
                 sums.tokens.resize(tokens.len(), (0.0, 0.0));
                 sums.tokens.iter_mut().zip(&tokens).for_each(|(s, v)| *s = (s.0 + v, s.1 + v * v));
@@ -111,5 +120,32 @@ impl Method for GradientShap {
             .extend(short.then(|| format!("the tolerance was not reached with {} samples", sums.count)));
         explained.errors = (!sums.tokens.is_empty()).then(|| sums.errors());
         Ok(explained)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gradient::path::weighted;
+    use crate::recorded::{Recorded, recorded};
+
+    /// PyTorch's numbers at the same points from the same baselines.
+    #[test]
+    fn given_points_give_what_pytorch_gives() {
+        let mut compared = 0;
+        for Recorded { case, model } in recorded("gradient_shap") {
+            let list = |name: &str| case.params[name].as_array().unwrap().clone();
+            let baselines = list("baselines").iter().map(|b| b.as_str().unwrap().parse().unwrap()).collect();
+            let job = Job { baselines, ..model.job(&case) };
+            let paths = Path::all(&job, job.site).unwrap();
+            let drawn: Vec<(usize, f64)> =
+                list("alphas").iter().enumerate().map(|(i, alpha)| (i, alpha.as_f64().unwrap())).collect();
+            let products = products(&job, &paths, &drawn).unwrap();
+            let found = weighted(&products, &vec![1.0 / products.len() as f64; products.len()]).unwrap();
+            let gap = found.max_abs_diff(&case.expected) / case.expected.max_abs();
+            assert!(gap < 1e-4, "{}: {gap:e}", case.name);
+            compared += 1;
+        }
+        assert!(compared >= 4, "{compared}");
     }
 }

@@ -12,7 +12,7 @@ pub const INFO: Info = Info {
     summary: "the gradient, with rectifiers passing back only what is positive both ways",
     page: include_str!("guided_backprop.md"),
     axioms: &[],
-    signed: true,
+    signed: false,
     meaning: Meaning::Slope,
     new: |_| Ok(Box::new(Guided { rules: Rules::GuidedBackprop })),
 };
@@ -29,6 +29,7 @@ impl Method for Guided {
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
         let (multipliers, _) = job.pulled(&[job.site], self.rules)?;
-        Ok(Explained::new(super::path::found(multipliers.into_iter().next())?, Reduce::Sum))
+        // The sum over a word vector is zero wherever a layer norm follows, so its length is what can be shown.
+        Ok(Explained::new(super::path::found(multipliers.into_iter().next())?, Reduce::L2))
     }
 }

@@ -4,7 +4,7 @@
 use super::path::{Path, add, found, scaled, times, weighted};
 use crate::quadrature::{Ladder, Rule};
 use crate::registry::{Axiom, Info, Meaning, Method, params};
-use crate::{Explained, Job, Reduce, Settings};
+use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::report::Completeness;
 use exegete_core::{Array, Error, Result, SiteInfo};
 use std::collections::BTreeMap;
@@ -138,6 +138,10 @@ impl Method for IntegratedGradients {
         }
     }
 
+    fn baselines(&self) -> &'static [Baseline] {
+        &[Baseline::Zero]
+    }
+
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
         let (info, paths) = (job.info(job.site)?, Path::all(job, job.site)?);
         let share = 1.0 / paths.len() as f64;
@@ -149,8 +153,9 @@ impl Method for IntegratedGradients {
             difference += share * path.difference;
             change = integral.change.map(|own| change.map_or(own, |before| before.max(own)));
             if !integral.reached {
+                let why = if integral.points < Ladder::MOST { ", all that the memory holds" } else { "" };
                 notes.push(format!(
-                    "the tolerance was not reached with {} points; the largest change of a token was {:.1} %",
+                    "the tolerance was not reached with {} points{why}; the largest change of a token was {:.1} %",
                     integral.points,
                     100.0 * integral.change.unwrap_or(0.0)
                 ));

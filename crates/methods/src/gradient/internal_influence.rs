@@ -4,7 +4,7 @@
 use super::path::{Path, add, found, scaled, weighted};
 use crate::quadrature::Rule;
 use crate::registry::{Axiom, Info, Meaning, Method, params};
-use crate::{Explained, Job, Reduce, Settings};
+use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Result, Site};
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub const INFO: Info = Info {
     summary: "the mean gradient at a site while the input goes from a baseline to the text",
     page: include_str!("internal_influence.md"),
     axioms: &[Axiom::Dummy],
-    signed: true,
+    signed: false,
     meaning: Meaning::Slope,
     new: |settings| Ok(Box::new(InternalInfluence::new(settings)?)),
 };
@@ -36,6 +36,10 @@ impl Method for InternalInfluence {
         params([("rule", self.rule.to_string().into()), ("steps", self.steps.into())])
     }
 
+    fn baselines(&self) -> &'static [Baseline] {
+        &[Baseline::Zero]
+    }
+
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
         let (alphas, weights): (Vec<f64>, Vec<f64>) = self.rule.points(self.steps).into_iter().unzip();
         let paths = Path::all(job, Site::EmbedWord)?;
@@ -49,6 +53,7 @@ impl Method for InternalInfluence {
                 None => total = Some(scaled(mean, share)),
             }
         }
-        Ok(Explained::new(found(total)?, Reduce::Sum))
+        // The sum over a word vector is zero wherever a layer norm follows, so its length is what can be shown.
+        Ok(Explained::new(found(total)?, Reduce::L2))
     }
 }

@@ -31,7 +31,11 @@ impl Propagation {
         let name =
             settings.choice("rule", &[("epsilon", 0), ("gamma", 1), ("alpha_beta", 2), ("z_plus", 3)])?;
         let rule = match name {
-            0 => Lrp::Epsilon(settings.positive("epsilon", 1e-6)?),
+            0 => {
+                let spread = settings.choice("bias", &[("share", false), ("spread", true)])?;
+                let epsilon = settings.positive("epsilon", 1e-6)?;
+                if spread { Lrp::Spread(epsilon) } else { Lrp::Epsilon(epsilon) }
+            }
             1 => Lrp::Gamma(settings.positive("gamma", 0.25)?),
             2 => Lrp::AlphaBeta(settings.positive("alpha", 2.0)?),
             _ => Lrp::ZPlus,
@@ -49,6 +53,9 @@ impl Method for Propagation {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         match self.rule {
             Lrp::Epsilon(epsilon) => params([("rule", "epsilon".into()), ("epsilon", epsilon.into())]),
+            Lrp::Spread(epsilon) => {
+                params([("rule", "epsilon".into()), ("epsilon", epsilon.into()), ("bias", "spread".into())])
+            }
             Lrp::Gamma(gamma) => params([("rule", "gamma".into()), ("gamma", gamma.into())]),
             Lrp::AlphaBeta(alpha) => params([("rule", "alpha_beta".into()), ("alpha", alpha.into())]),
             Lrp::ZPlus => params([("rule", "z_plus".into())]),

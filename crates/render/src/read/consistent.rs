@@ -112,7 +112,7 @@ fn checks(checks: &Checks, units: usize) -> Result<()> {
 }
 
 fn erasure(erasure: &Erasure) -> Result<()> {
-    let Erasure { bins, own, reversed, random } = erasure;
+    let Erasure { bins, own, reversed, random, .. } = erasure;
     lengths("own", own.values.len(), "bins", bins.len())?;
     lengths("reversed", reversed.values.len(), "bins", bins.len())?;
     let one = |(index, drop): (usize, &exegete_core::report::Drop)| {

@@ -21,6 +21,11 @@ impl Dense {
         }
     }
 
+    /// W, `outputs` rows of `inputs` numbers.
+    pub fn of(outputs: usize, inputs: usize, weight: Vec<f64>) -> Self {
+        Self { weight: Tensor::new(outputs, inputs, weight), bias: None, activation: None }
+    }
+
     /// The unit matrix.
     pub fn identity<const I: usize>() -> Self {
         Self::new(&std::array::from_fn::<[f64; I], I, _>(|row| std::array::from_fn(|i| f64::from(row == i))))

@@ -115,6 +115,7 @@ fn erasure(own: [f64; 5], random: [f64; 5], reversed: [f64; 5]) -> Erasure {
         own: Drop::new(own.to_vec()),
         reversed: Drop::new(reversed.to_vec()),
         random: (0..5).map(ranking).collect(),
+        log_odds: Some(-0.7),
     }
 }
 

@@ -1,0 +1,92 @@
+//! Recorded cases whose random numbers are given, for the tests inside this crate.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use crate::{Baseline, Chosen, Explained, Job, Settings};
+use exegete_core::{Array, Driver, Example, Model, Row, Target};
+use exegete_models::{Options, load};
+use exegete_testkit::attributions::{Case, Source, attributions};
+use exegete_testkit::golden::Texts;
+use std::sync::Arc;
+
+/// A case with its model.
+pub(crate) struct Recorded {
+    pub(crate) case: Given,
+    pub(crate) model: Opened,
+}
+
+pub(crate) struct Given(Case);
+
+impl std::ops::Deref for Given {
+    type Target = Case;
+
+    fn deref(&self) -> &Case {
+        &self.0
+    }
+}
+
+impl Given {
+    /// The parts of a given array along its first axis.
+    pub(crate) fn slices(&self, name: &str) -> Vec<Array> {
+        let all = &self.0.extra[name];
+        let (shape, len) = (all.shape[1..].to_vec(), all.len() / all.shape[0]);
+        all.data.chunks(len).map(|part| Array::new(shape.clone(), part.to_vec()).unwrap()).collect()
+    }
+}
+
+pub(crate) struct Opened {
+    model: Arc<dyn Model>,
+    driver: Driver,
+}
+
+impl Opened {
+    pub(crate) fn job(&self, case: &Case) -> Job<'_> {
+        let open = self.model.open().unwrap();
+        let example = match &case.input.text {
+            Texts::Single(text) => Example::text(text),
+            Texts::Pair(first, second) => Example::pair(first, second),
+        };
+        let row = Row::new(open.encode(&example).unwrap());
+        let logits = self.driver.logits(open, std::slice::from_ref(&row)).unwrap();
+        let target: Target = case.target.parse().unwrap();
+        let target =
+            target.resolve(self.model.card(), &row.encoded, &logits[0], None, &|p| open.token_id(p)).unwrap();
+        Job {
+            model: &*self.model,
+            driver: &self.driver,
+            row,
+            target,
+            site: case.site.parse().unwrap(),
+            baselines: vec![Baseline::Zero],
+            seed: 0,
+        }
+    }
+
+    pub(crate) fn explained(&self, case: &Case, method: &str) -> (Job<'_>, Explained) {
+        let job = self.job(case);
+        let explained = chosen(method).method.explain(&job).unwrap();
+        (job, explained)
+    }
+}
+
+pub(crate) fn chosen(method: &str) -> Chosen {
+    Chosen::new(method, Settings::default()).unwrap()
+}
+
+/// Every case of one kind.
+pub(crate) fn recorded(kind: &str) -> Vec<Recorded> {
+    let cases = attributions()
+        .unwrap()
+        .into_iter()
+        .filter(|case| case.method == kind && case.source != Source::CaptumOnly);
+    let open = |case: Case| {
+        let model = load(&case.folder, &Options { threads: 1, ..Options::default() }).unwrap();
+        Recorded { case: Given(case), model: Opened { model, driver: Driver::default() } }
+    };
+    cases.map(open).collect()
+}
+
+/// The relative difference to a recorded number.
+pub(crate) fn error(found: f64, expected: &Array) -> f64 {
+    let expected = f64::from(expected.data[0]);
+    (found - expected).abs() / expected.abs().max(1e-12)
+}

@@ -1,0 +1,180 @@
+//! What each method promises, whatever the model; and for every promise a method that breaks it.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use exegete_core::{Array, Driver, Model, Site, Target};
+use exegete_engine::Unary;
+use exegete_methods::{Axiom, Baseline, Chosen, Explained, Info, Job, METHODS, Scores, Settings};
+use exegete_testkit::{Dense, Net};
+
+/// A way to get scores: one of the methods, or one that is planted to fail.
+type Scorer<'a> = &'a dyn Fn(&Job<'_>) -> Explained;
+
+/// What was found: scores, and by how much they miss what they claim.
+fn ask(scorer: Scorer<'_>, net: &Net, x: &[f32]) -> (Vec<f32>, f64) {
+    let driver = Driver::default();
+    let job = Job {
+        model: net,
+        driver: &driver,
+        row: Net::row(x),
+        target: Target::class(0),
+        site: Site::EmbedWord,
+        baselines: vec![Baseline::Zero],
+        seed: 0,
+    };
+    let explained = scorer(&job);
+    let info = job.info(Site::EmbedWord).unwrap();
+    let gap = explained.completeness(&info).map_or(f64::INFINITY, |completeness| completeness.gap);
+    let Scores::Elements(Array { data, .. }, _) = explained.scores else { panic!("scores by token") };
+    (data, gap)
+}
+
+fn method(info: &'static Info) -> impl Fn(&Job<'_>) -> Explained {
+    let chosen = Chosen::new(info.name, Settings::default()).unwrap();
+    move |job| chosen.method.explain(job).unwrap()
+}
+
+/// tanh(x₁ − 2x₂ + x₃) + σ(x₁ + x₃), smooth and curved, without biases; x₄ is not used, x₁ and x₃ count alike.
+fn curved() -> Net {
+    let inner = Dense::new(&[[1.0, -2.0, 1.0, 0.0], [0.5, 0.3, 0.5, 0.0]]).then(Unary::Tanh);
+    Net::new(vec![inner, Dense::new(&[[1.0, 0.7]])])
+}
+
+/// The same function as [`curved`], with a layer more that changes nothing.
+fn rebuilt() -> Net {
+    let inner = Dense::new(&[[1.0, -2.0, 1.0, 0.0], [0.5, 0.3, 0.5, 0.0]]).then(Unary::Tanh);
+    Net::new(vec![Dense::identity::<4>(), inner, Dense::new(&[[2.0, 1.4]]), Dense::new(&[[0.5]])])
+}
+
+/// Half of [`curved`]: its first or its second term alone.
+fn part(which: usize) -> Net {
+    let inner = Dense::new(&[[1.0, -2.0, 1.0, 0.0], [0.5, 0.3, 0.5, 0.0]]).then(Unary::Tanh);
+    Net::new(vec![inner, Dense::new(&[if which == 0 { [1.0, 0.0] } else { [0.0, 0.7] }])])
+}
+
+const X: [f32; 4] = [0.8, 0.5, 0.8, 0.6];
+
+/// By how much a promise is broken, relative to the largest score.
+fn broken(axiom: Axiom, scorer: Scorer<'_>) -> f64 {
+    let (scores, gap) = ask(scorer, &curved(), &X);
+    let largest = scores.iter().fold(0.0f32, |top, v| top.max(v.abs()));
+    let apart = |other: &[f32]| {
+        let worst = scores.iter().zip(other).fold(0.0f32, |top, (a, b)| top.max((a - b).abs()));
+        f64::from(worst / largest)
+    };
+    match axiom {
+        Axiom::Completeness => gap,
+        // Only one number makes a difference, by saturating: it must have a score.
+        Axiom::Sensitivity => {
+            let (scores, _) = ask(scorer, &Net::saturating::<1>(), &[2.0]);
+            f64::from(1.0 - scores[0].abs().min(1.0))
+        }
+        Axiom::Dummy => f64::from(scores[3].abs() / largest),
+        Axiom::Symmetry => f64::from((scores[0] - scores[2]).abs() / largest),
+        Axiom::Linearity => {
+            let [first, second] = [0, 1].map(|which| ask(scorer, &part(which), &X).0);
+            apart(&first.iter().zip(&second).map(|(a, b)| a + b).collect::<Vec<_>>())
+        }
+        Axiom::ImplementationInvariance => apart(&ask(scorer, &rebuilt(), &X).0),
+    }
+}
+
+const ALL: [Axiom; 6] = [
+    Axiom::Completeness,
+    Axiom::Sensitivity,
+    Axiom::Dummy,
+    Axiom::Symmetry,
+    Axiom::Linearity,
+    Axiom::ImplementationInvariance,
+];
+
+#[test]
+fn every_method_keeps_what_it_promises() {
+    let by_gradient = METHODS.iter().filter(|info| !info.name.contains("attention"));
+    for info in by_gradient {
+        for &axiom in info.axioms {
+            let by = broken(axiom, &method(info));
+            println!("{} {axiom:?}: {by:.1e}", info.name);
+            assert!(by <= 0.03, "{} breaks {axiom:?} by {by:e}", info.name);
+        }
+    }
+}
+
+/// For every promise a method that does not keep it, so that none of the checks can pass always.
+#[test]
+fn every_promise_can_be_broken() {
+    let find = |name: &str| METHODS.iter().find(|info| info.name == name).copied().unwrap();
+    let integrated = method(find("integrated_gradients"));
+    let with = |change: fn(&mut Vec<f32>, &Job<'_>)| {
+        let integrated = &integrated;
+        move |job: &Job<'_>| {
+            let mut explained = integrated(job);
+            if let Scores::Elements(values, _) = &mut explained.scores {
+                change(&mut values.data, job);
+            }
+            explained
+        }
+    };
+    let lost = with(|scores, _| scores[0] *= 0.5);
+    let spread = with(|scores, _| {
+        let mean = scores.iter().sum::<f32>() / scores.len() as f32;
+        scores.iter_mut().for_each(|score| *score = 0.8 * *score + 0.2 * mean);
+    });
+    let first = with(|scores, _| scores[0] *= 1.2);
+    let squared = with(|scores, _| scores.iter_mut().for_each(|score| *score *= score.abs()));
+    let by_layers = with(|scores, job| {
+        let layers = job.card().layers as f32;
+        scores.iter_mut().enumerate().for_each(|(i, score)| *score *= 1.0 + 0.1 * layers * i as f32);
+    });
+    let faults: [(Axiom, Scorer<'_>); 6] = [
+        (Axiom::Completeness, &lost),
+        (Axiom::Sensitivity, &method(find("gradient_x_input"))),
+        (Axiom::Dummy, &spread),
+        (Axiom::Symmetry, &first),
+        (Axiom::Linearity, &squared),
+        (Axiom::ImplementationInvariance, &by_layers),
+    ];
+    assert_eq!(faults.each_ref().map(|(axiom, _)| *axiom), ALL);
+    for (axiom, fault) in faults {
+        let by = broken(axiom, fault);
+        assert!(by > 0.05, "{axiom:?} is not seen to be broken: {by:e}");
+    }
+}
+
+/// The published pair of nets of one function on which rules that go by parts must differ.
+#[test]
+fn rules_that_go_by_parts_promise_no_invariance() {
+    for info in METHODS.iter().filter(|info| ["deep_lift", "lrp"].contains(&info.name)) {
+        assert!(!info.axioms.contains(&Axiom::ImplementationInvariance), "{}", info.name);
+    }
+    let deep_lift = METHODS.iter().find(|info| info.name == "deep_lift").unwrap();
+    let [one, other] = Net::invariance().map(|net| ask(&method(deep_lift), &net, &[3.0, 1.0]).0);
+    assert!((one[0] - other[0]).abs() > 0.4);
+    assert_eq!(Net::captum().card().layers, 3);
+}
+
+/// Every method has a page with the same sections, and the list misses none that lies in the folders.
+#[test]
+fn every_page_is_a_page_and_every_file_is_listed() {
+    for info in METHODS {
+        assert!(
+            info.page.starts_with(&format!("# {}\n", info.name)),
+            "{}: page of another method",
+            info.name
+        );
+        for section in
+            ["## What it answers", "## How", "## Parameters", "## When not to trust it", "## Reference"]
+        {
+            assert!(info.page.contains(section), "{}: no section '{section}'", info.name);
+        }
+    }
+    for folder in ["gradient", "attention"] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
+        for entry in std::fs::read_dir(path).unwrap().flatten() {
+            let file = entry.path();
+            let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+            let listed =
+                METHODS.iter().any(|info| info.name == name) || ["mod", "path"].contains(&name.as_str());
+            assert!(listed, "{} is in no list", file.display());
+        }
+    }
+}
