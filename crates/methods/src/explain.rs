@@ -272,8 +272,11 @@ impl<'a> Asked<'a> {
         };
         let values = sums(&self.units, &tokens);
         let checks = Checks { completeness: explained.completeness(&info), ..Checks::default() };
-        let checks =
-            evidence.check(self.request.check, &Scored::of(chosen, &explained, &values, &tokens), checks)?;
+        let checks = evidence.check(
+            self.request.check,
+            &Scored::of(job, chosen, &explained, &values, &tokens),
+            checks,
+        )?;
         let factor = chosen.factor(&values);
         let mut subject = subject;
         if chosen.normalise != Normalise::None {

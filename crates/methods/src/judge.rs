@@ -3,7 +3,7 @@ use crate::evidence::{Evidence, Scored};
 use crate::explain::{Asked, sums};
 use crate::{Chosen, Job, Request};
 use exegete_core::report::Checks;
-use exegete_core::{Driver, Error, Example, Model, Result, Spent, Unit};
+use exegete_core::{Driver, Error, Example, Model, Result, Spent};
 use rand::RngExt;
 use std::time::Instant;
 
@@ -39,12 +39,8 @@ pub fn judge(
     let targets = asked.targets()?;
     let target = targets.first().ok_or_else(|| Error::Request("there is no target to explain".into()))?;
     let job = asked.job(target.clone());
-    let mut bench = Bench {
-        evidence: Evidence::new(&job, request.units, &asked.units),
-        job: &job,
-        units: &asked.units,
-        request,
-    };
+    let mut bench =
+        Bench { evidence: Evidence::new(&job, request.units, &asked.units), asked: &asked, job: &job };
     let (mut measured, mut random) = (Vec::new(), None);
     if !asked.units.is_empty() {
         for chosen in &request.methods {
@@ -71,15 +67,15 @@ impl Cost {
 
 /// One text with the memory of what hiding its units does.
 struct Bench<'b, 'a> {
+    asked: &'b Asked<'a>,
     evidence: Evidence<'a>,
     job: &'b Job<'a>,
-    units: &'b [Unit],
-    request: &'b Request,
 }
 
 impl Bench<'_, '_> {
     fn method(&mut self, chosen: &Chosen) -> Result<Measured> {
-        let (job, started) = (self.job, Instant::now());
+        let job = &self.asked.with_baselines(self.job, chosen);
+        let started = Instant::now();
         let before = job.driver.spent();
         let explained = chosen.method.explain(job)?;
         let cost = Cost::since(started, before, job.driver.spent());
@@ -90,10 +86,11 @@ impl Bench<'_, '_> {
                 chosen.info.name
             ))
         })?;
-        let values = sums(self.units, &tokens);
+        let values = sums(&self.asked.units, &tokens);
         let claimed = Checks { completeness: explained.completeness(&info), ..Checks::default() };
-        let scored = Scored::of(chosen, &explained, &values, &tokens);
-        let (signed, checks) = (scored.signed, self.evidence.check(self.request.check, &scored, claimed)?);
+        let scored = Scored::of(job, chosen, &explained, &values, &tokens);
+        let (signed, checks) =
+            (scored.signed, self.evidence.check(self.asked.request.check, &scored, claimed)?);
         Ok(Measured::new(signed, values, &checks, Some(cost)))
     }
 
@@ -109,18 +106,18 @@ impl Bench<'_, '_> {
 
     fn random(&mut self, index: u64) -> Result<Measured> {
         let mut random = self.job.random(STAGE_RANDOM.wrapping_add(index));
-        let values = (0..self.units.len()).map(|_| random.random::<f64>()).collect();
+        let values = (0..self.asked.units.len()).map(|_| random.random::<f64>()).collect();
         self.scores(true, values)
     }
 
     /// Scores that cannot be asked for again: what hiding says of them.
     fn scores(&mut self, signed: bool, values: Vec<f64>) -> Result<Measured> {
         let mut tokens = vec![0.0; self.job.encoded().len()];
-        for (unit, value) in self.units.iter().zip(&values) {
+        for (unit, value) in self.asked.units.iter().zip(&values) {
             unit.tokens.iter().for_each(|&token| tokens[token] = value / unit.tokens.len() as f64);
         }
         let scored = Scored { signed, values: &values, tokens: &tokens, again: None };
-        let checks = self.evidence.check(self.request.check, &scored, Checks::default())?;
+        let checks = self.evidence.check(self.asked.request.check, &scored, Checks::default())?;
         Ok(Measured::new(signed, values, &checks, None))
     }
 }

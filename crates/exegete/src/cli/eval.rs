@@ -35,8 +35,9 @@ pub(crate) struct Eval {
     /// A parameter of the methods, such as steps=50, or of one, such as lrp.rule=gamma.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// What the text is compared with: zero, pad, mask, mean, text:…; several are averaged.
-    #[arg(long = "baseline", value_name = "B", default_value = "zero")]
+    /// What the text is compared with: zero, pad, mask, mean, text:…; several are averaged [default: what each method
+    /// takes by itself, mostly zero].
+    #[arg(long = "baseline", value_name = "B")]
     pub(crate) baselines: Vec<String>,
     /// How much evidence is gathered.
     #[arg(long, value_enum, default_value_t)]
@@ -72,7 +73,8 @@ const COLUMNS: &str = "\
 Columns, each a mean over texts with its standard error:
   completeness gap   how far scores miss the sum that their method claims
   comprehensiveness  how far the probability falls without the top 1, 5, 10, 20, 50 % of units;
-                     also minus that of random rankings, and of the ranking upside down
+                     also minus that of random rankings, of the ranking upside down, and as a
+                     difference of log probabilities (log odds)
   sufficiency        how far it falls with nothing but these units; likewise
   flips              share of texts whose decision changes while top units are removed; how many
                      units that takes, their share of the text, and the share of random sets as

@@ -130,9 +130,13 @@ fn layers_units_and_comparisons() {
     }
     let pooled = report("bert-sequence", &[TEXT, "--site", "pooled"]);
     assert_eq!(pooled["items"][0]["kind"], "table");
-    let deep = report("bert-sequence", &[TEXT, "--check", "deep", "--method", "gradient_x_input"]);
+    // One method compares with nothing, the other with a baseline of its own.
+    let methods = ["--method", "gradient_x_input", "--method", "integrated_gradients", "--set", "steps=8"];
+    let deep = report("bert-sequence", &[&[TEXT, "--check", "deep"], &methods[..]].concat());
     for key in ["deletion", "insertion", "sensitivity", "infidelity", "stability", "randomisation"] {
-        assert!(!deep["items"][0]["checks"][key].is_null(), "no {key}");
+        for item in deep["items"].as_array().unwrap() {
+            assert!(!item["checks"][key].is_null(), "no {key} of {}", item["method"]);
+        }
     }
     let noisy = report("bert-sequence", &[TEXT, "--set", "noise=smooth", "--set", "steps=4", "--no-check"]);
     assert_eq!(noisy["items"][0]["params"]["noise"], "smooth");

@@ -49,6 +49,7 @@ pub const METRICS: &[Metric] = &[
     metric("comprehensiveness", Better::High, |seen| Some(seen.checks.comprehensiveness.as_ref()?.own.mean)),
     metric("comp minus random", Better::High, |seen| above_random(seen.checks.comprehensiveness.as_ref()?)),
     metric("comp reversed", Better::Low, |seen| Some(seen.checks.comprehensiveness.as_ref()?.reversed.mean)),
+    metric("log odds", Better::Low, |seen| seen.checks.comprehensiveness.as_ref()?.log_odds),
     metric("sufficiency", Better::Low, |seen| Some(seen.checks.sufficiency.as_ref()?.own.mean)),
     metric("suff minus random", Better::Low, |seen| above_random(seen.checks.sufficiency.as_ref()?)),
     metric("suff reversed", Better::High, |seen| Some(seen.checks.sufficiency.as_ref()?.reversed.mean)),

@@ -8,6 +8,7 @@ fn drops(own: f64, reversed: f64, random: [f64; 2]) -> Option<Erasure> {
         own: drop(own),
         reversed: drop(reversed),
         random: random.map(drop).to_vec(),
+        log_odds: Some(-own),
     })
 }
 
@@ -83,6 +84,7 @@ fn means_and_standard_errors() {
         ("comprehensiveness", 0.4, 0.2),
         ("comp minus random", 0.2, 0.1),
         ("comp reversed", 0.2, 0.1),
+        ("log odds", -0.4, 0.2),
         ("sufficiency", 0.2, 0.1),
         ("suff minus random", -0.05, 0.05),
         ("suff reversed", 0.4, 0.1),

@@ -1,7 +1,7 @@
 use crate::explained::Scores;
 use crate::noise::range;
 use crate::registry::{Meaning, Method};
-use crate::{Explained, Job, Reduce};
+use crate::{Baseline, Explained, Job, Reduce};
 use exegete_core::{Array, Change, Edit, Error, Result, Row, Site, Unit};
 
 /// How to explain again: what the checks of noise and random parameters need.
@@ -13,6 +13,8 @@ pub struct Again<'s> {
     pub reduce: Option<Reduce>,
     /// What an element's score says of a small change.
     pub meaning: Meaning,
+    /// What the text is compared with.
+    pub baselines: &'s [Baseline],
     /// What the method found for the text as it is.
     pub explained: &'s Explained,
 }

@@ -66,8 +66,14 @@ pub struct Scored<'s> {
 }
 
 impl<'s> Scored<'s> {
-    /// The scores of a method.
-    pub fn of(chosen: &'s Chosen, explained: &'s Explained, values: &'s [f64], tokens: &'s [f64]) -> Self {
+    /// The scores of a method for one question.
+    pub fn of(
+        job: &'s Job<'_>,
+        chosen: &'s Chosen,
+        explained: &'s Explained,
+        values: &'s [f64],
+        tokens: &'s [f64],
+    ) -> Self {
         let params = chosen.method.params();
         // A sum has a sign that means something, whoever asked for it; a size has none.
         let summed = match &explained.scores {
@@ -79,7 +85,8 @@ impl<'s> Scored<'s> {
         // What flows through one neuron is not all that a change does.
         let partial = params.contains_key("through");
         let meaning = if squares || partial { Meaning::Other } else { chosen.info.meaning };
-        let again = Again { method: &*chosen.method, reduce: chosen.reduce, meaning, explained };
+        let baselines = &job.baselines;
+        let again = Again { method: &*chosen.method, reduce: chosen.reduce, meaning, baselines, explained };
         let signed = summed && !squares;
         Self { signed, values, tokens, again: Some(again) }
     }
@@ -147,7 +154,9 @@ impl<'a> Evidence<'a> {
             hiding.rows += masked.run() - before;
         }
         let Some(again) = &scored.again else { return Ok(()) };
-        let (job, units) = (&self.job, &self.units);
+        // Methods of one text may each have baselines of their own.
+        let job = &Job { baselines: again.baselines.to_vec(), ..self.job.clone() };
+        let units = &self.units;
         let words = Words::of(job)?;
         checks.sensitivity = sensitivity::measure(job, again, &words)?;
         checks.infidelity = infidelity::measure(job, again)?;

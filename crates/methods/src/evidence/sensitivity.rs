@@ -66,6 +66,7 @@ mod tests {
                 method: &*chosen.method,
                 reduce: None,
                 meaning: Meaning::Other,
+                baselines: &job.baselines,
                 explained: &explained,
             };
             let (relative, absolute) = over(&job, &again, &case.slices("perturbations")).unwrap().unwrap();

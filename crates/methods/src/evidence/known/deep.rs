@@ -4,7 +4,7 @@ use super::Bench;
 use crate::evidence::{Again, Level, Scored};
 use crate::explained::Scores;
 use crate::registry::{Meaning, Method, find};
-use crate::{Explained, Job, Reduce, Settings};
+use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::report::Checks;
 use exegete_core::{Array, Model, Result, Site, Task};
 use std::collections::BTreeMap;
@@ -36,7 +36,8 @@ fn deep(method: &dyn Method, meaning: Meaning) -> Checks {
     let explained = method.explain(&bench.job()).unwrap();
     let info = bench.job().info(Site::EmbedWord).unwrap();
     let tokens = explained.tokens(&info, None).unwrap();
-    let again = Some(Again { method, reduce: None, meaning, explained: &explained });
+    let baselines = &[Baseline::Zero];
+    let again = Some(Again { method, reduce: None, meaning, baselines, explained: &explained });
     let scored = Scored { signed: true, values: &tokens[1..], tokens: &tokens, again };
     bench.evidence().check(Level::Deep, &scored, Checks::default()).unwrap()
 }

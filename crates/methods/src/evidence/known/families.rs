@@ -50,7 +50,8 @@ pub(super) fn checked(model: &dyn Model, text: &str, method: &dyn Method) -> Che
     let tokens = explained.tokens(&job.info(site).unwrap(), None).unwrap();
     let units = Units::Token.of(job.encoded());
     let values: Vec<f64> = units.iter().map(|unit| tokens[unit.tokens[0]]).collect();
-    let again = Some(Again { method, reduce: None, meaning: Meaning::Other, explained: &explained });
+    let (meaning, baselines) = (Meaning::Other, &job.baselines[..]);
+    let again = Some(Again { method, reduce: None, meaning, baselines, explained: &explained });
     let scored = Scored { signed: true, values: &values, tokens: &tokens, again };
     Evidence::new(&job, Units::Token, &units).check(Level::Deep, &scored, Checks::default()).unwrap()
 }
