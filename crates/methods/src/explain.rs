@@ -5,8 +5,8 @@ use crate::registry::{Info, Method, find};
 use crate::{Baseline, Explained, Job, Settings, story};
 use exegete_core::report::{Attribution, Cell, Checks, Item, Subject, Table, TokenText, UnitText};
 use exegete_core::{
-    Driver, Encoded, Error, Example, Label, Model, Plan, Result, Row, Scores, Site, SiteInfo, Target, Unit,
-    Units, class_index,
+    Driver, Encoded, Error, Example, Label, Model, Plan, Quantity, Result, Row, Scores, Site, SiteInfo,
+    Target, Unit, Units, class_index,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -245,7 +245,11 @@ impl<'a> Asked<'a> {
             notes.push(format!("the text was cut to the {} tokens that the model reads", self.encoded.len()));
         }
         notes.extend(explained.notes.iter().cloned());
-        let value = job.read(std::slice::from_ref(&job.row), &[])?.values[0];
+        // The prediction's own run says it already, unless the target lies inside the model.
+        let value = match job.target.quantity {
+            Quantity::Unit(..) => job.read(std::slice::from_ref(&job.row), &[])?.values[0],
+            _ => job.target.value_of(job.card(), &self.logits)?,
+        };
         Ok(Subject {
             method: chosen.info.name.to_owned(),
             params: chosen.params(explained, job),

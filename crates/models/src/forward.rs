@@ -96,16 +96,18 @@ fn check(sites: &[SiteInfo], rows: &[Row], plan: &Plan) -> Result<()> {
 /// Tokens a piece should have: enough to make a matrix product efficient on one thread, few enough for its cache.
 const PIECE_TOKENS: usize = 256;
 
-/// Cuts rows, in order, into pieces of about equal work, at least two for each thread; else all rows are one piece,
-/// whose operations use every thread.
+/// Below this many tokens a thread, operations that use every thread are faster than threads that need not wait.
+const LEAST_TOKENS: usize = 32;
+
+/// Cuts rows, in order, into pieces of about equal work, as many for each thread; else all rows are one piece, whose
+/// operations use every thread.
 fn pieces(rows: &[Row], plan: &Plan, threads: usize) -> Vec<Range<usize>> {
     let total: usize = rows.iter().map(|row| row.encoded.len()).sum();
-    let least = 2 * threads;
     let group = plan.group();
-    if threads == 1 || total < least * PIECE_TOKENS / 2 || rows.len() < least * group {
+    if threads == 1 || total < threads * LEAST_TOKENS || rows.len() < threads * group {
         return std::iter::once(0..rows.len()).collect();
     }
-    cut(rows, total.div_ceil(PIECE_TOKENS).next_multiple_of(threads).max(least), group)
+    cut(rows, total.div_ceil(PIECE_TOKENS).next_multiple_of(threads), group)
 }
 
 /// Cuts rows, in order, into at most `count` pieces of about as many tokens; each holds whole groups of `group` rows.
