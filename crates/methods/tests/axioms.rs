@@ -1,7 +1,7 @@
 //! What each method promises, whatever the model; and for every promise a method that breaks it.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use exegete_core::{Array, Driver, Model, Site, Target};
+use exegete_core::{Array, Driver, Site, Target};
 use exegete_engine::Unary;
 use exegete_methods::{Axiom, Baseline, Chosen, Explained, Info, Job, METHODS, Scores, Settings};
 use exegete_testkit::{Dense, Net};
@@ -33,7 +33,7 @@ fn method(info: &'static Info) -> impl Fn(&Job<'_>) -> Explained {
     move |job| chosen.method.explain(job).unwrap()
 }
 
-/// tanh(x₁ − 2x₂ + x₃) + σ(x₁ + x₃), smooth and curved, without biases; x₄ is not used, x₁ and x₃ count alike.
+/// tanh(x₁ − 2x₂ + x₃) + 0.7·tanh(½x₁ + 0.3x₂ + ½x₃): smooth and curved; x₄ is not used, x₁ and x₃ count alike.
 fn curved() -> Net {
     let inner = Dense::new(&[[1.0, -2.0, 1.0, 0.0], [0.5, 0.3, 0.5, 0.0]]).then(Unary::Tanh);
     Net::new(vec![inner, Dense::new(&[[1.0, 0.7]])])
@@ -149,7 +149,6 @@ fn rules_that_go_by_parts_promise_no_invariance() {
     let deep_lift = METHODS.iter().find(|info| info.name == "deep_lift").unwrap();
     let [one, other] = Net::invariance().map(|net| ask(&method(deep_lift), &net, &[3.0, 1.0]).0);
     assert!((one[0] - other[0]).abs() > 0.4);
-    assert_eq!(Net::captum().card().layers, 3);
 }
 
 /// Every method has a page with the same sections, and the list misses none that lies in the folders.

@@ -1,7 +1,7 @@
 //! Every method against values recorded from PyTorch and Captum on the golden models.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use exegete_core::{Array, Driver, Example, Model, Row, Site, SiteInfo, Target};
+use exegete_core::{Array, Driver, Example, Model, Row, Site, Target};
 use exegete_methods::{Baseline, Chosen, Job, Scores, Settings};
 use exegete_models::{Options, load};
 use exegete_testkit::attributions::{Case, NetCase, Source, attributions, nets};
@@ -234,12 +234,4 @@ fn rules_on_feed_forward_nets_are_captums() {
     }
     worst.iter().for_each(|(case, error)| println!("{case}: {error:.1e}"));
     worst.iter().for_each(|(case, error)| assert!(*error <= 1e-4, "{case}: {error:e}"));
-}
-
-/// A site has axes, or the table of units of a report would make no sense.
-#[test]
-fn sites_without_tokens_are_told_apart() {
-    let net = Net::captum();
-    let without = |info: &SiteInfo| !info.axes.contains(&exegete_core::Axis::Token);
-    assert!(net.open().unwrap().sites().iter().any(without));
 }

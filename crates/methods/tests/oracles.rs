@@ -112,7 +112,7 @@ fn small_closed_forms() {
     );
 }
 
-/// Left, right and middle sums of a function whose slope is known: α over 0..1 of 2α is 1.
+/// Sums over two points of a slope that falls from 1 to 0 in the middle of the way.
 #[test]
 fn fixed_rules_are_what_they_are_called() {
     let net = Net::saturating::<1>();

@@ -3,7 +3,7 @@
 //!
 //! Through one neuron y_i: (x − x′) ⊙ ∫ ∂F/∂y_i · ∂y_i/∂x dα, a score for the input.
 
-use super::path::{Path, add, found, minus, scaled, times, weighted};
+use super::path::{Path, found, mean, minus, times, weighted};
 use crate::quadrature::Rule;
 use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
@@ -179,20 +179,16 @@ impl Method for Conductance {
         }
         let paths = Path::all(job, Site::EmbedWord)?;
         let share = 1.0 / paths.len() as f64;
-        let (mut total, mut difference) = (None::<Array>, 0.0);
+        let (mut flows, mut difference) = (Vec::new(), 0.0);
         for path in &paths {
-            let flow = match (&self.through, self.how) {
+            flows.push(match (&self.through, self.how) {
                 (Some(neuron), _) => self.through(job, path, neuron)?,
                 (None, How::Exact(_)) => self.exact(job, path)?,
                 (None, How::Difference(_)) => self.difference(job, path)?,
-            };
+            });
             difference += share * path.difference;
-            match &mut total {
-                Some(total) => add(total, &flow, share),
-                None => total = Some(scaled(flow, share)),
-            }
         }
-        let explained = Explained::new(found(total)?, Reduce::Sum);
+        let explained = Explained::new(mean(&flows)?, Reduce::Sum);
         // What flows through one neuron is a part of the difference that nobody knows beforehand.
         let all = self.through.is_none() && job.carries_all(job.site);
         Ok(if all { explained.claiming(difference) } else { explained })

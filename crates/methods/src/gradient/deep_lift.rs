@@ -3,7 +3,7 @@
 //!
 //! m = Δout/Δin through every operation, between the text and its baseline; score = m ⊙ (x − x′), and Σ score = ΔF.
 
-use super::path::{found, minus, times};
+use super::path::{found, mean, minus, times};
 use crate::explained::{Claim, sum_and_size};
 use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
@@ -64,17 +64,13 @@ impl Method for DeepLift {
         let rows = job.baseline_rows()?;
         let share = 1.0 / rows.len() as f64;
         let mut claim = Claim::default();
-        let mut totals: Vec<Array> = Vec::new();
+        let mut by_site: Vec<Vec<Array>> = vec![Vec::new(); sites.len()];
         for row in rows {
             let (difference, scores) = self.against(job, row, &sites)?;
             claim.difference += share * difference;
-            for (i, scores) in scores.into_iter().enumerate() {
-                match totals.get_mut(i) {
-                    Some(total) => super::path::add(total, &scores, share),
-                    None => totals.push(super::path::scaled(scores, share)),
-                }
-            }
+            by_site.iter_mut().zip(scores).for_each(|(all, scores)| all.push(scores));
         }
+        let totals = by_site.iter().map(|all| mean(all)).collect::<Result<Vec<Array>>>()?;
         for (&site, total) in sites.iter().zip(&totals).skip(1) {
             let (sum, size) = sum_and_size(&job.info(site)?, total);
             claim.layers.push((site, sum, size));

@@ -1,7 +1,7 @@
 //! (x − x′) ⊙ ∫₀¹ ∂F/∂x (x′ + α(x − x′)) dα. M. Sundararajan, A. Taly, Q. Yan, *Axiomatic attribution for deep
 //! networks*, 2017. The path lies in the activations of the job's site.
 
-use super::path::{Path, add, found, scaled, times, weighted};
+use super::path::{Path, found, mean, times, weighted};
 use crate::quadrature::{Ladder, Rule};
 use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
@@ -145,7 +145,7 @@ impl Method for IntegratedGradients {
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
         let (info, paths) = (job.info(job.site)?, Path::all(job, job.site)?);
         let share = 1.0 / paths.len() as f64;
-        let (mut total, mut difference, mut points) = (None::<Array>, 0.0, 0);
+        let (mut scores, mut difference, mut points) = (Vec::new(), 0.0, 0);
         let (mut change, mut notes): (Option<f64>, _) = (None, Vec::new());
         for path in &paths {
             let integral = self.along(job, &info, path)?;
@@ -160,13 +160,10 @@ impl Method for IntegratedGradients {
                     100.0 * integral.change.unwrap_or(0.0)
                 ));
             }
-            match &mut total {
-                Some(total) => add(total, &integral.scores, share),
-                None => total = Some(scaled(integral.scores, share)),
-            }
+            scores.push(integral.scores);
         }
         let mut explained =
-            Explained::new(found(total)?, Reduce::Sum).claiming(difference).with("points", points);
+            Explained::new(mean(&scores)?, Reduce::Sum).claiming(difference).with("points", points);
         if let Some(change) = change {
             explained = explained.with("token_change", change);
         }

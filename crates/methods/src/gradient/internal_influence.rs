@@ -1,7 +1,7 @@
 //! ∫₀¹ ∂F/∂y dα at a site y while the *input* goes from the baseline to the text. K. Leino and others,
 //! *Influence-directed explanations for deep convolutional networks*, 2018.
 
-use super::path::{Path, add, found, scaled, weighted};
+use super::path::{Path, found, mean, weighted};
 use crate::quadrature::Rule;
 use crate::registry::{Axiom, Info, Meaning, Method, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
@@ -43,17 +43,12 @@ impl Method for InternalInfluence {
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
         let (alphas, weights): (Vec<f64>, Vec<f64>) = self.rule.points(self.steps).into_iter().unzip();
         let paths = Path::all(job, Site::EmbedWord)?;
-        let share = 1.0 / paths.len() as f64;
-        let mut total = None::<Array>;
-        for path in &paths {
+        let along = |path: &Path| {
             let gradients = job.gradients(&path.rows(alphas.iter().copied()), &[job.site])?;
-            let mean = weighted(&found(gradients.into_iter().next())?, &weights)?;
-            match &mut total {
-                Some(total) => add(total, &mean, share),
-                None => total = Some(scaled(mean, share)),
-            }
-        }
+            weighted(&found(gradients.into_iter().next())?, &weights)
+        };
+        let found = paths.iter().map(along).collect::<Result<Vec<Array>>>()?;
         // The sum over a word vector is zero wherever a layer norm follows, so its length is what can be shown.
-        Ok(Explained::new(found(total)?, Reduce::L2))
+        Ok(Explained::new(mean(&found)?, Reduce::L2))
     }
 }

@@ -75,16 +75,9 @@ pub(super) fn minus(mut a: Array, b: &Array) -> Array {
     a
 }
 
-/// factor · a
-pub(super) fn scaled(mut a: Array, factor: f64) -> Array {
-    a.data.iter_mut().for_each(|a| *a = (f64::from(*a) * factor) as f32);
-    a
-}
-
-/// total ← total + factor · a
-pub(super) fn add(total: &mut Array, a: &Array, factor: f64) {
-    let slots = total.data.iter_mut().zip(&a.data);
-    slots.for_each(|(total, a)| *total = (f64::from(*total) + factor * f64::from(*a)) as f32);
+/// The mean over baselines.
+pub(super) fn mean(arrays: &[Array]) -> Result<Array> {
+    weighted(arrays, &vec![1.0 / arrays.len() as f64; arrays.len()])
 }
 
 /// Σ weight · array, summed in double precision.
