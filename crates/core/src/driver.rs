@@ -27,6 +27,8 @@ pub struct Driver {
 pub struct Spent {
     /// Rows run forward.
     pub forward_rows: usize,
+    /// Rows that were asked for again and not run again.
+    pub remembered_rows: usize,
     /// Rows run backward, counted once a backward call.
     pub backward_rows: usize,
     /// Floating-point operations in matrix products.
