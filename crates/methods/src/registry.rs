@@ -1,6 +1,6 @@
 //! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
 
-use crate::{Baseline, Explained, Job, Request, Settings, attention, gradient};
+use crate::{Baseline, Explained, Job, Request, Settings, attention, gradient, rules, search};
 use exegete_core::report::{Item, Subject};
 use exegete_core::{Driver, Error, Example, Model, Result};
 use std::collections::BTreeMap;
@@ -146,6 +146,9 @@ pub const METHODS: &[&Info] = &[
     &attention::attention_rollout::INFO,
     &attention::gradient_x_attention::INFO,
     &attention::attention_norm::INFO,
+    &rules::anchors::INFO,
+    &search::input_reduction::INFO,
+    &search::flipping_set::INFO,
 ];
 
 /// The method of this name.

@@ -2,13 +2,32 @@
 //! through representation erasure*, 2016, which learns a policy to find them; here all sets are tried by size while that
 //! is possible, and a beam goes on from there.
 
+use super::asking::Asking;
 use super::sets::{combinations, every, some, with, without};
-use super::{Hidden, Look, least_sure_first, seen};
-use crate::Set;
+use super::wording::Wording;
+use super::{Hidden, Look, SHOWN, least_sure_first, seen};
+use crate::evidence::sentence::percent;
+use crate::registry::{Finder, Info, Meaning, Needs, New, params};
+use crate::{Decision, Job, Set, Settings};
 use exegete_core::Result;
-use exegete_core::report::Chance;
+use exegete_core::report::{Chance, Edits, Item, Subject, Verdict};
 use rand_chacha::ChaCha8Rng;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "flipping_set",
+    summary: "the fewest words whose removal changes the decision",
+    page: include_str!("flipping_set.md"),
+    axioms: &[],
+    signed: false,
+    meaning: Meaning::Other,
+    needs: Needs::Predictions,
+    new: New::Finds(|settings| Ok(Box::new(Search::new(settings)?))),
+};
+
+/// A stream of random numbers of its own.
+const STAGE: u64 = 203;
 
 /// How sets are looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,6 +68,84 @@ const RANDOM: usize = 50;
 pub fn find(search: &Search, units: usize, random: &mut ChaCha8Rng, look: &mut Look<'_>) -> Result<Flips> {
     let hunt = Hunt { search, units, look, rows: 0, singles: Vec::new() };
     hunt.find(random)
+}
+
+impl Search {
+    fn new(settings: &mut Settings) -> Result<Self> {
+        let own = Self::default();
+        let budget = settings.count("budget")?.unwrap_or(own.budget);
+        Ok(Self { budget, beam: settings.count("beam")?.unwrap_or(own.beam) })
+    }
+}
+
+impl Finder for Search {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        params([("budget", self.budget.into()), ("beam", self.beam.into())])
+    }
+
+    fn find(&self, job: &Job<'_>, subject: Subject) -> Result<Item> {
+        let mut asking = Asking::new(job, INFO.name)?;
+        let look = &mut |sets: &[Set]| asking.see(sets);
+        let mut flips = find(self, job.units.len(), &mut job.random(STAGE), look)?;
+        flips.sets.truncate(SHOWN);
+        let wording = Wording::new(job);
+        let after = flips.sets.first().map(|(set, _)| asking.decided(set)).transpose()?;
+        let verdict = verdict(&wording, &flips, asking.decision(), after.as_ref());
+        let found = flips.sets.iter().map(|hidden| asking.edited(hidden, flips.reached));
+        Ok(Item::Edits(Box::new(Edits {
+            goal: format!("the fewest {} whose {} changes the decision", wording.noun(2), wording.removal()),
+            found: found.collect::<Result<_>>()?,
+            smallest: flips.smallest,
+            random: flips.random,
+            verdict,
+            subject: asking.complete(subject)?,
+        })))
+    }
+}
+
+fn verdict(
+    wording: &Wording<'_>,
+    flips: &Flips,
+    before: &Decision,
+    after: Option<&Decision>,
+) -> Verdict {
+    let (Some((set, seen)), Some(after)) = (flips.sets.first(), after) else {
+        let sentence = "The text has nothing to take out.".to_owned();
+        return Verdict { sentence, failures: Vec::new() };
+    };
+    let (hiding, list) = (wording.hiding(), wording.list(set));
+    if !flips.reached {
+        let sentence = format!(
+            "No set that was tried changes {}: {hiding} {} comes closest and leaves {:.2}.",
+            wording.decision(before),
+            if set.len() == 1 { list } else { wording.count(set.len()) },
+            seen.kept
+        );
+        return Verdict { sentence, failures: vec!["nothing that was tried changes the decision".into()] };
+    }
+    let what = match set.len() {
+        1 => format!("{list} alone"),
+        count => format!("{} ({list})", wording.count(count)),
+    };
+    let turns = format!("turns {} into {}", wording.decision(before), wording.decision(after));
+    let fewer = match (set.len(), flips.smallest) {
+        (1, _) => "",
+        (_, true) => ", and no fewer do",
+        (_, false) => ", and fewer were not found to",
+    };
+    let random = flips.random.filter(|random| random.trials > 1).map_or_else(String::new, |random| {
+        let share = percent(random.hits as f64 / random.trials as f64);
+        format!("; of other sets of {} {share} do", wording.count(set.len()))
+    });
+    let failures = common(flips.random, set.len(), wording).into_iter().collect();
+    Verdict { sentence: format!("{hiding} {what} {turns}{fewer}{random}."), failures }
+}
+
+/// Where most sets of the same size do it too, these units are nothing special.
+fn common(random: Option<Chance>, size: usize, wording: &Wording<'_>) -> Option<String> {
+    let Chance { hits, trials } = random.filter(|random| random.trials > 1 && 2 * random.hits >= random.trials)?;
+    let sets = wording.count(size);
+    Some(format!("{hits} of {trials} sets of {sets} change the decision: these are nothing special"))
 }
 
 struct Hunt<'s, 'l, 'f> {

@@ -2,13 +2,32 @@
 //! interpretations difficult*, 2018. Importance is what leaving the unit out of the text, as it is by then, takes from
 //! the probability of the answer: I(u) = p(answer | text) − p(answer | text without u).
 
+use super::asking::Asking;
 use super::sets::{some, with};
-use super::{Hidden, Look, seen, surest_first};
-use crate::Set;
-use exegete_core::Result;
-use exegete_core::report::Chance;
+use super::wording::Wording;
+use super::{Hidden, Look, SHOWN, seen, surest_first};
+use crate::evidence::sentence::percent;
+use crate::registry::{Finder, Info, Meaning, Needs, New, params};
+use crate::{Decision, Job, Set, Settings};
+use exegete_core::report::{Chance, Edits, Item, Subject, Verdict};
+use exegete_core::{Error, Result, Task};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "input_reduction",
+    summary: "what is left when the least important word is removed again and again while the decision stays",
+    page: include_str!("input_reduction.md"),
+    axioms: &[],
+    signed: false,
+    meaning: Meaning::Other,
+    needs: Needs::Predictions,
+    new: New::Finds(|settings| Ok(Box::new(Search::new(settings)?))),
+};
+
+/// A stream of random numbers of its own.
+const STAGE: u64 = 202;
 
 /// How a text is reduced.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,6 +91,80 @@ pub fn reduce(
         }
     };
     Ok(Reduced { texts, complete, random: chance, rows: reduction.rows })
+}
+
+impl Search {
+    fn new(settings: &mut Settings) -> Result<Self> {
+        let own = Self::default();
+        let budget = settings.count("budget")?.unwrap_or(own.budget);
+        Ok(Self { budget, beam: settings.count("beam")?.unwrap_or(own.beam) })
+    }
+}
+
+impl Finder for Search {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        params([("budget", self.budget.into()), ("beam", self.beam.into())])
+    }
+
+    fn find(&self, job: &Job<'_>, subject: Subject) -> Result<Item> {
+        if !matches!(job.card().task, Task::Classification | Task::MultiLabel) {
+            return Err(Error::Unsupported(format!(
+                "input_reduction shortens a text while its class stays; {} gives {}, not a class",
+                job.card().name,
+                job.card().task
+            )));
+        }
+        let mut asking = Asking::new(job, INFO.name)?;
+        let look = &mut |sets: &[Set]| asking.see(sets);
+        let mut reduced = reduce(self, job.units.len(), &mut job.random(STAGE), look)?;
+        reduced.texts.truncate(SHOWN);
+        let wording = Wording::new(job);
+        let verdict = verdict(&wording, &reduced, asking.decision());
+        let shorter = reduced.texts.iter().filter(|(set, _)| !set.is_empty());
+        let left = job.units.len() - reduced.texts[0].0.len();
+        Ok(Item::Edits(Box::new(Edits {
+            goal: format!("the fewest {} that keep the decision", wording.noun(2)),
+            found: shorter.map(|hidden| asking.edited(hidden, true)).collect::<Result<_>>()?,
+            smallest: left <= 1,
+            random: reduced.random,
+            verdict,
+            subject: asking.complete(subject)?,
+        })))
+    }
+}
+
+fn verdict(wording: &Wording<'_>, reduced: &Reduced, decision: &Decision) -> Verdict {
+    let (set, seen) = &reduced.texts[0];
+    let mut failures = Vec::new();
+    if !reduced.complete {
+        failures.push("the budget ended before it was clear whether more can go".to_owned());
+    }
+    let all = wording.others(&Set::new()).len();
+    if set.is_empty() {
+        let sentence = match (all, reduced.complete) {
+            (0 | 1, _) => "The text has no more than one piece to keep.".to_owned(),
+            (_, true) => format!("No {} can go without changing {}.", wording.noun(1), wording.decision(decision)),
+            (_, false) => "The budget ended before anything could go.".to_owned(),
+        };
+        return Verdict { sentence, failures };
+    }
+    let left = wording.others(set);
+    let Chance { hits, trials } = reduced.random.unwrap_or(Chance { hits: 0, trials: 1 });
+    if trials > 1 && 2 * hits >= trials {
+        let texts = wording.count(left.len());
+        failures.push(format!("{hits} of {trials} random texts of {texts} keep the decision: these are nothing special"));
+    }
+    let (is, of) = (if left.len() == 1 { "is" } else { "are" }, wording.count(all));
+    let sentence = format!(
+        "The model still says {} ({:.2}, before {:.2}) when only {} {is} left of {of}; random texts of {} keep it in {} of cases.",
+        wording.label(decision),
+        seen.kept,
+        decision.prob,
+        wording.list(&left),
+        wording.count(left.len()),
+        percent(hits as f64 / trials as f64)
+    );
+    Verdict { sentence, failures }
 }
 
 /// A text on the way.

@@ -1,11 +1,16 @@
 //! Sets of units that hold or change an answer, looked for by hiding (METHODS B7, B8).
 
+pub(crate) mod asking;
 pub mod flipping_set;
 pub mod input_reduction;
 pub(crate) mod sets;
+pub(crate) mod wording;
 
 use crate::Set;
 use exegete_core::Result;
+
+/// How many of the sets that were found are shown.
+const SHOWN: usize = 5;
 
 /// What the model makes of a text with some units hidden.
 #[derive(Debug, Clone, Copy, PartialEq)]

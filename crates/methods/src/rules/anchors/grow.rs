@@ -35,6 +35,14 @@ impl Default for Search {
     }
 }
 
+impl Search {
+    /// The draws that it takes to show anything: the first ones, those of one proof and those of the evidence.
+    pub fn least(&self) -> usize {
+        let proof = Prover::new(self.threshold, self.delta, self.batch).least();
+        (2 * self.batch).max(proof) + self.batch
+    }
+}
+
 /// The rule that was found, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
