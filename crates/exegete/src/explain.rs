@@ -18,7 +18,7 @@ use std::time::Instant;
 /// Runs `exegete explain`.
 pub(crate) fn run(args: &cli::Explain) -> Result<()> {
     let request = request(args)?;
-    let model = model::load(args.model.as_deref(), args.resources.threads)?;
+    let model = model::load(args.model.as_deref(), args.resources.threads, &args.remote, args.texts.pairs())?;
     let mut source = Source::open(&args.texts.ask(), model.card().task)?;
     let many = args.texts.input.is_some() || args.texts.text.as_deref() == Some("-");
     let format = args.format.unwrap_or(if many { cli::ReportFormat::Jsonl } else { cli::ReportFormat::Text });
