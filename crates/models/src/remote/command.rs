@@ -21,6 +21,9 @@ const TAIL_LINES: usize = 3;
 const TAIL_CHARS: usize = 200;
 /// How long a process may take to end by itself, once its input is closed or its output ended.
 const GRACE: Duration = Duration::from_millis(500);
+/// How long nothing may follow the first answer of a process. Later lines are seen when the next question is due; this
+/// wait catches a program that prints two lines an answer before any of its answers is used.
+const QUIET: Duration = Duration::from_millis(100);
 
 /// A command with the process that runs it, if one does.
 pub(super) struct Pipe {
@@ -86,6 +89,8 @@ struct Process {
     tail: Arc<Mutex<Vec<u8>>>,
     /// Hangs up when stderr ended.
     tail_ended: Receiver<()>,
+    /// Whether it answered once and then kept quiet.
+    trusted: bool,
     killed: bool,
 }
 
@@ -101,8 +106,15 @@ impl Process {
         let (lines, output) = mpsc::sync_channel(1);
         let (ended, tail_ended) = mpsc::sync_channel(1);
         let tail = Arc::new(Mutex::default());
-        let process =
-            Self { child, input: Some(input), output, tail: Arc::clone(&tail), tail_ended, killed: false };
+        let process = Self {
+            child,
+            input: Some(input),
+            output,
+            tail: Arc::clone(&tail),
+            tail_ended,
+            trusted: false,
+            killed: false,
+        };
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else { return Err(failed("has no streams")) };
         let threads = [
             spawn(move || write_requests(stdin, &requests)),
@@ -125,11 +137,17 @@ impl Process {
             // Where the program closed its input, its output or the timeout tells more.
             let _ = input.send(request.to_vec());
         }
-        match self.output.recv_timeout(timeout) {
-            Ok(line) => line.ok_or(Silence::TooLong),
-            Err(RecvTimeoutError::Timeout) => Err(Silence::Late),
-            Err(RecvTimeoutError::Disconnected) => Err(Silence::Ended),
+        let line = match self.output.recv_timeout(timeout) {
+            Ok(line) => line.ok_or(Silence::TooLong)?,
+            Err(RecvTimeoutError::Timeout) => return Err(Silence::Late),
+            Err(RecvTimeoutError::Disconnected) => return Err(Silence::Ended),
+        };
+        if !std::mem::replace(&mut self.trusted, true)
+            && let Ok(more) = self.output.recv_timeout(QUIET)
+        {
+            return Err(more.map_or(Silence::TooLong, Silence::Unasked));
         }
+        Ok(line)
     }
 
     /// The fault behind a silence, with what the program said on stderr.
