@@ -104,8 +104,22 @@ pub(crate) fn info(folder: &Folder) -> Result<()> {
     };
     match folder.format {
         TableFormat::Text => table::print(&table::plain(&[], describe(model.card()), &[])),
+        TableFormat::Json if model.card().parameters == 0 => {
+            table::print_json("exegete.model/1", &without_sizes(model.card())?)
+        }
         TableFormat::Json => table::print_json("exegete.model/1", model.card()),
     }
+}
+
+/// Nobody knows the sizes of a black box, and a zero would be taken for one.
+fn without_sizes(card: &Card) -> Result<serde_json::Value> {
+    let mut document = serde_json::to_value(card)?;
+    if let Some(fields) = document.as_object_mut() {
+        fields.retain(|name, _| {
+            !["parameters", "max_tokens", "layers", "hidden", "heads"].contains(&name.as_str())
+        });
+    }
+    Ok(document)
 }
 
 fn describe(card: &Card) -> Vec<Vec<String>> {
@@ -115,7 +129,6 @@ fn describe(card: &Card) -> Vec<Vec<String>> {
         ("task", task_name(card.task).to_owned()),
         ("labels", if card.labels.is_empty() { "none".to_owned() } else { card.labels.join(", ") }),
     ];
-    // Nobody knows the sizes of a black box.
     if card.parameters > 0 {
         rows.extend([
             ("layers", card.layers.to_string()),

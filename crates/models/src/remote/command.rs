@@ -75,7 +75,7 @@ enum Silence {
     Late,
     Ended,
     TooLong,
-    /// It said something before it was asked.
+    /// It said more than it was asked for: this.
     Unasked(Vec<u8>),
 }
 
@@ -145,7 +145,7 @@ impl Process {
         if !std::mem::replace(&mut self.trusted, true)
             && let Ok(more) = self.output.recv_timeout(QUIET)
         {
-            return Err(more.map_or(Silence::TooLong, Silence::Unasked));
+            return Err(more.map_or(Silence::TooLong, |more| Silence::Unasked([line, more].concat())));
         }
         Ok(line)
     }
@@ -159,7 +159,7 @@ impl Process {
         match silence {
             Silence::TooLong => too_long(),
             Silence::Unasked(line) => {
-                let what = format!("printed a line that nothing had asked for: {}", excerpt(&line));
+                let what = format!("printed more lines than it was asked for: {}", excerpt(&line));
                 Fault::lasting(what, "print one line for every line read, and messages on stderr")
             }
             Silence::Late => {

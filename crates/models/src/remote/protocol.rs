@@ -69,7 +69,10 @@ impl Reply {
         let wire: Wire = serde_json::from_slice(bytes).map_err(|error| not_a_reply(bytes, &error))?;
         if wire.scores.len() != texts {
             let found = wire.scores.len();
-            return Err(Fault::lasting(format!("answered {texts} texts with {found} rows of scores"), FORM));
+            return Err(Fault::lasting(
+                format!("sent {found} rows of scores where {texts} were asked for"),
+                FORM,
+            ));
         }
         let width = wire.scores.first().map_or(0, Vec::len);
         let rows = wire.scores.into_iter().enumerate().map(|(i, row)| numbers(row, width, i, texts));
@@ -85,6 +88,9 @@ impl Reply {
 
 fn not_a_reply(bytes: &[u8], error: &serde_json::Error) -> Fault {
     let said = excerpt(bytes);
+    if bytes.trim_ascii().is_empty() {
+        return Fault::passing("the answer is empty", FORM);
+    }
     if error.is_eof() {
         let advice = "is the program that answers killed or cut off?";
         return Fault::passing(format!("the answer ends in the middle: {said}"), advice);

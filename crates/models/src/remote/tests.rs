@@ -49,8 +49,8 @@ fn a_first_reply_that_makes_no_sense_is_refused() {
     check("[[0.4,0.6]]", "is not a reply");
     check("{}", "missing field `scores`");
     check(r#"{"error":"out of memory"}"#, "'{\"error\":\"out of memory\"}'");
-    check(r#"{"scores":[]}"#, "answered 1 texts with 0 rows");
-    check(r#"{"scores":[[0.4,0.6],[0.4,0.6]]}"#, "answered 1 texts with 2 rows");
+    check(r#"{"scores":[]}"#, "sent 0 rows of scores where 1 were asked for");
+    check(r#"{"scores":[[0.4,0.6],[0.4,0.6]]}"#, "sent 2 rows of scores where 1 were asked for");
     check(r#"{"scores":[[]]}"#, "row 1 of 1 holds no score");
     check(r#"{"scores":[0.4]}"#, "is not a reply");
     check(r#"{"scores":[["a",0.6]]}"#, "is not a reply");

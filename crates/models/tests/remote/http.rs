@@ -129,7 +129,7 @@ fn every_fault_is_told() {
         Step::Raw(b"HTTP/1.1 302 Found\r\nlocation: /v2/predict\r\ncontent-length: 0\r\n\r\n".to_vec())
     });
     check("not JSON", once, 1, &["is not JSON", "'<html>hello'"], || Step::Reply("<html>hello".to_owned()));
-    check("rows missing", once, 1, &["answered 1 texts with 0 rows"], || {
+    check("rows missing", once, 1, &["sent 0 rows of scores where 1 were asked for"], || {
         Step::Reply(r#"{"scores":[]}"#.into())
     });
     check("NaN", once, 1, &["NaN"], || Step::Reply(r#"{"scores":[[NaN,1.0]]}"#.into()));
