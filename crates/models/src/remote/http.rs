@@ -28,6 +28,11 @@ impl Http {
         if host.is_empty() {
             return Err(fault(shown, "names no host; write http://localhost:8000"));
         }
+        let port =
+            uri.authority().is_some_and(|a| a.as_str().rsplit(['@', ']']).next().unwrap_or("").contains(':'));
+        if port && uri.port_u16().is_none() {
+            return Err(fault(shown, "names no port; those are numbers up to 65535"));
+        }
         let own = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
         let config = Agent::config_builder()
             .timeout_global(Some(options.timeout))
@@ -52,7 +57,7 @@ impl Http {
             }
             ureq::Error::HostNotFound => Fault::passing("there is no such host", "check the address"),
             ureq::Error::BodyExceedsLimit(_) => too_long(),
-            ureq::Error::Io(error) => Fault::passing(format!("the connection broke: {error}"), running),
+            ureq::Error::Io(error) => Fault::passing(format!("the connection failed: {error}"), running),
             ureq::Error::Protocol(error) => {
                 Fault::passing(format!("the answer breaks off or is not HTTP: {error}"), running)
             }

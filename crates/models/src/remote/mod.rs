@@ -30,6 +30,8 @@ const PROBE: [&str; 2] = ["This is a sentence.", "This is another sentence."];
 /// Answers to the same text may differ by this much: what single precision does on a busy graphics card.
 const SAME: f64 = 1e-6;
 
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// How a model at an address is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemoteOptions {
@@ -77,12 +79,16 @@ pub fn connect(address: &str, options: &RemoteOptions) -> Result<Arc<dyn Model>>
 
 fn check(options: &RemoteOptions) -> Result<()> {
     let RemoteOptions { timeout, batch, concurrency, .. } = options;
-    if timeout.is_zero() || *batch == 0 || *concurrency == 0 {
-        return Err(Error::Request(
-            "timeout, batch and concurrency of a model at an address must be above zero".to_owned(),
-        ));
+    let wrong = |what: &str| Err(Error::Request(format!("a model at an address cannot be asked {what}")));
+    match (*timeout, *batch, *concurrency) {
+        (_, 0, _) => wrong("about 0 texts at once; give a batch above zero"),
+        (_, _, 0) => wrong("by 0 requests at once; give a concurrency above zero"),
+        // Clocks overflow somewhere beyond.
+        (timeout, ..) if timeout.is_zero() || timeout > LONGEST_TIMEOUT => {
+            wrong("with such a timeout; give one above zero and below a year")
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn no_tls(address: &str) -> Error {
@@ -158,7 +164,6 @@ impl Model for Remote {
     ) -> Result<()> {
         let work = Work { examples, next: AtomicUsize::new(0), stop: AtomicBool::new(false) };
         let threads = self.concurrency.min(examples.len().div_ceil(self.batch));
-        let mut outcome = Ok(());
         thread::scope(|scope| {
             let (sender, answers) = mpsc::channel();
             for _ in 0..threads {
@@ -170,13 +175,12 @@ impl Model for Remote {
             }
             drop(sender);
             // Answers that arrive after a failure were paid for too, so they are still handed on.
-            for (range, answer) in answers {
+            answers.into_iter().fold(Ok(()), |outcome: Result<()>, (range, answer)| {
                 let handed = answer.and_then(|predictions| sink(range, predictions));
                 work.stop.fetch_or(handed.is_err(), Ordering::Relaxed);
-                outcome = std::mem::replace(&mut outcome, Ok(())).and(handed);
-            }
-        });
-        outcome?;
+                outcome.and(handed)
+            })
+        })?;
         match work.next.into_inner() < examples.len() {
             true => Err(fault(&self.card.name, "no thread could be started to ask; lower --concurrency")),
             false => Ok(()),

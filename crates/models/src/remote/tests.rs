@@ -130,8 +130,12 @@ fn addresses_and_options_that_make_no_sense_are_refused() {
     check("http://:80/", &options, "http://:80/");
     check("ftp://x", &options, "is no address");
     check("cmd:  ", &options, "names no command");
-    check("cmd: cat", &RemoteOptions { batch: 0, ..options }, "above zero");
-    check("cmd: cat", &RemoteOptions { timeout: Duration::ZERO, ..options }, "above zero");
+    check("cmd: cat", &RemoteOptions { batch: 0, ..options }, "a batch above zero");
+    check("cmd: cat", &RemoteOptions { concurrency: 0, ..options }, "a concurrency above zero");
+    check("http://x", &RemoteOptions { timeout: Duration::MAX, ..options }, "below a year");
+    check("http://127.0.0.1:99999", &options, "names no port");
+    check("http://me:secret@[::1]:x/", &options, "names no port");
+    check("cmd: cat", &RemoteOptions { timeout: Duration::ZERO, ..options }, "one above zero");
     for (address, shown) in [
         ("http://me:secret@host:80/a@b", "http://host:80/a@b"),
         ("http://host/?q=a@b", "http://host/?q=a@b"),
