@@ -1,0 +1,5 @@
+//! Shapley values of games: by hand, against another library, and how often error bars hold the truth.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+mod coverage;
+mod games;
