@@ -7,7 +7,11 @@ pub mod exact_shap;
 mod game;
 pub mod kernel_shap;
 mod moments;
+mod owen;
+pub mod partition_shap;
 pub mod permutation_shap;
+mod tree;
 
 pub use effort::Effort;
 pub use game::{Game, Shares};
+pub use tree::Tree;

@@ -79,3 +79,7 @@ pub fn gloves(left: usize) -> impl Fn(&[bool]) -> f64 {
         count(&there[..left]).min(count(&there[left..])) as f64
     }
 }
+
+pub fn random(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
