@@ -2,13 +2,62 @@
 //! 1953. v(S) is F with only S there.
 
 use super::game::{Game, Shares, Table};
-use crate::Set;
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
+use crate::{Explained, Job, Masked, Set, Settings};
 use exegete_core::{Error, Result};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "exact_shap",
+    summary: "Shapley values of a short text's units, from every set of them",
+    page: include_str!("exact_shap.md"),
+    axioms: &[
+        Axiom::Completeness,
+        Axiom::Sensitivity,
+        Axiom::Dummy,
+        Axiom::Symmetry,
+        Axiom::Linearity,
+        Axiom::ImplementationInvariance,
+    ],
+    signed: true,
+    meaning: Meaning::Other,
+    needs: Needs::Predictions,
+    new: New::Scores(|settings| Ok(Box::new(ExactShap::new(settings)?))),
+};
 
 /// The most players whose sets are all asked for, where the user does not say.
 pub const MOST: usize = 12;
 /// The most that the user may ask for: 65,536 sets.
 pub const LIMIT: usize = 16;
+
+struct ExactShap {
+    most: usize,
+}
+
+impl ExactShap {
+    fn new(settings: &mut Settings) -> Result<Self> {
+        let most = settings.count("most")?.unwrap_or(MOST);
+        if most <= LIMIT {
+            return Ok(Self { most });
+        }
+        Err(Error::Request(format!("most={most}: at most {LIMIT}, which is {} sets", 1usize << LIMIT)))
+    }
+}
+
+impl Method for ExactShap {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        params([("most", self.most.into())])
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        Ok(shares(&mut Masked::new(job), self.most)?.explained(job))
+    }
+
+    fn own_site(&self) -> bool {
+        true
+    }
+}
 
 /// Every set; refused above `most` players.
 pub fn shares(game: &mut dyn Game, most: usize) -> Result<Shares> {

@@ -1,5 +1,4 @@
-use super::effort::Effort;
-use crate::Set;
+use crate::{Explained, Job, Masked, Scores, Set};
 use exegete_core::{Error, Result};
 use std::collections::HashMap;
 
@@ -11,6 +10,17 @@ pub trait Game {
     /// F with each of these sets hidden, in order. A set is sorted and names each player once. The more sets are asked
     /// for at once, the better they run together.
     fn values(&mut self, hidden: &[Set]) -> Result<Vec<f64>>;
+}
+
+/// The job's own F with units hidden.
+impl Game for Masked<'_> {
+    fn players(&self) -> usize {
+        self.units()
+    }
+
+    fn values(&mut self, hidden: &[Set]) -> Result<Vec<f64>> {
+        Ok(self.outcomes(hidden)?.into_iter().map(|outcome| outcome.value).collect())
+    }
 }
 
 /// What each player is given, and how surely.
@@ -28,8 +38,6 @@ pub struct Shares {
     pub samples: usize,
     /// Different sets that were asked for.
     pub rows: usize,
-    /// Whether every error is within the tolerance.
-    pub precise: bool,
 }
 
 impl Shares {
@@ -41,20 +49,26 @@ impl Shares {
     /// Shares without any doubt.
     pub(super) fn certain(values: Vec<f64>, table: &Table<'_>) -> Self {
         let errors = vec![0.0; values.len()];
-        let (none, all, rows) = (table.none, table.all, table.rows());
-        Self { values, errors, none, all, samples: rows, rows, precise: true }
+        Self::sampled(values, errors, table.rows(), table)
     }
 
-    /// Shares with their errors, held against what was asked for.
-    pub(super) fn sampled(
-        values: Vec<f64>,
-        errors: Vec<f64>,
-        samples: usize,
-        table: &Table<'_>,
-        effort: &Effort,
-    ) -> Self {
-        let precise = effort.is_met(&values, &errors);
-        Self { values, errors, none: table.none, all: table.all, samples, rows: table.rows(), precise }
+    /// Shares with their errors.
+    pub(super) fn sampled(values: Vec<f64>, errors: Vec<f64>, samples: usize, table: &Table<'_>) -> Self {
+        Self { values, errors, none: table.none, all: table.all, samples, rows: table.rows() }
+    }
+
+    /// Scores of a job's units that claim to sum to what is shared out.
+    pub(super) fn explained(self, job: &Job<'_>) -> Explained {
+        let (difference, samples) = (self.difference(), self.samples);
+        let masker = job.masker();
+        let drawn = || {
+            format!("hidden words are replaced by '{masker}' words of one draw; another seed draws others")
+        };
+        Explained { errors: Some(self.errors), ..Explained::from(Scores::Units(self.values)) }
+            .claiming(difference)
+            .with("samples", samples)
+            .with("masker", masker.to_string())
+            .note(masker.draws().then(drawn))
     }
 }
 

@@ -7,17 +7,49 @@
 //! have opposite x, so that they are one observation: x, and u = ½(v(S) − v(S̄) + D) − z_n·D with D what is shared out.
 
 use super::cholesky::inverse;
-use super::effort::Effort;
 use super::game::{Game, Shares, Table};
 use super::moments::Moments;
 use crate::evidence::shuffled;
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New};
+use crate::{Effort, Explained, Job, Masked};
 use exegete_core::{Error, Result};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "kernel_shap",
+    summary: "Shapley values by a weighted linear fit to random sets of units, with error bars",
+    page: include_str!("kernel_shap.md"),
+    axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::ImplementationInvariance],
+    signed: true,
+    meaning: Meaning::Other,
+    needs: Needs::Predictions,
+    new: New::Scores(|settings| Ok(Box::new(KernelShap(Effort::new(settings, 0.05, 2000)?)))),
+};
 
 /// Sets that are asked for before the errors are first looked at, at least, and for each player.
 const FIRST: usize = 128;
 const FIRST_EACH: usize = 4;
+
+struct KernelShap(Effort);
+
+impl Method for KernelShap {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        self.0.params()
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let shares = shares(&mut Masked::new(job), &self.0, &mut job.random(12))?;
+        let note = self.0.note(&shares.values, &shares.errors);
+        Ok(shares.explained(job).note(note))
+    }
+
+    fn own_site(&self) -> bool {
+        true
+    }
+}
 
 /// Sets and their complements, until the errors are small enough.
 pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> Result<Shares> {
@@ -47,8 +79,8 @@ pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> 
         }
         let (values, errors) = fitted(&mut table, &layers, &drawn)?;
         // Sets that are drawn again cost nothing, but do not go on for ever.
-        if planned >= most || effort.samples.is_none() && effort.is_met(&values, &errors) {
-            return Ok(Shares::sampled(values, errors, planned.min(layers.samples()), &table, effort));
+        if planned >= most || effort.samples.is_none() && effort.met(&values, &errors) {
+            return Ok(Shares::sampled(values, errors, planned.min(layers.samples()), &table));
         }
         planned = (planned + (planned / 4).max(8)).min(most);
     }

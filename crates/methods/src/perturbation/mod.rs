@@ -2,16 +2,19 @@
 //! hidden units.
 
 mod cholesky;
-mod effort;
 pub mod exact_shap;
+pub mod feature_ablation;
+pub mod feature_permutation;
 mod game;
+mod groups;
 pub mod kernel_shap;
+pub mod leave_one_out;
 mod moments;
+pub mod occlusion;
 mod owen;
 pub mod partition_shap;
 pub mod permutation_shap;
 mod tree;
 
-pub use effort::Effort;
 pub use game::{Game, Shares};
 pub use tree::Tree;

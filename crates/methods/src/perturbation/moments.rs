@@ -23,7 +23,8 @@ impl Moments {
     /// The standard errors of the means; one vector says nothing of them.
     pub(super) fn errors(&self) -> Vec<f64> {
         let n = self.count as f64;
-        let error = |square: &f64| if self.count < 2 { f64::INFINITY } else { (square / (n - 1.0) / n).sqrt() };
+        let error =
+            |square: &f64| if self.count < 2 { f64::INFINITY } else { (square / (n - 1.0) / n).sqrt() };
         self.squares.iter().map(error).collect()
     }
 }

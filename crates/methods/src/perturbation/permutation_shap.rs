@@ -3,15 +3,47 @@
 //! what pairs of players do together cancels exactly. R. Mitchell and others, *Sampling permutations for Shapley value
 //! estimation*, 2022.
 
-use super::effort::Effort;
 use super::game::{Game, Shares, Table};
 use super::moments::Moments;
 use crate::evidence::shuffled;
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New};
+use crate::{Effort, Explained, Job, Masked};
 use exegete_core::{Error, Result};
 use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "permutation_shap",
+    summary: "Shapley values by random orders of the units, with error bars",
+    page: include_str!("permutation_shap.md"),
+    axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::Dummy, Axiom::ImplementationInvariance],
+    signed: true,
+    meaning: Meaning::Other,
+    needs: Needs::Predictions,
+    new: New::Scores(|settings| Ok(Box::new(PermutationShap(Effort::new(settings, 0.05, 2000)?)))),
+};
 
 /// Samples before the errors are first looked at: fewer would stop by luck too often.
 const FIRST: usize = 10;
+
+struct PermutationShap(Effort);
+
+impl Method for PermutationShap {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        self.0.params()
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let shares = shares(&mut Masked::new(job), &self.0, &mut job.random(11))?;
+        let note = self.0.note(&shares.values, &shares.errors);
+        Ok(shares.explained(job).note(note))
+    }
+
+    fn own_site(&self) -> bool {
+        true
+    }
+}
 
 /// Orders and their reverses, until the errors are small enough.
 pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> Result<Shares> {
@@ -37,8 +69,8 @@ pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> 
             moments.add(&sample);
         }
         let errors = moments.errors();
-        if moments.count >= goal || effort.is_met(&moments.means, &errors) {
-            return Ok(Shares::sampled(moments.means, errors, moments.count, &table, effort));
+        if moments.count >= goal || effort.met(&moments.means, &errors) {
+            return Ok(Shares::sampled(moments.means, errors, moments.count, &table));
         }
         planned = moments.count + (moments.count / 4).max(2);
     }

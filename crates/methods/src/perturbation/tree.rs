@@ -1,3 +1,6 @@
+use crate::Job;
+use exegete_core::Units;
+
 /// Players in nested groups of two.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tree {
@@ -14,6 +17,12 @@ pub(super) struct Node {
 }
 
 impl Tree {
+    /// The units of a text by its fields, sentences, phrases and words.
+    pub fn of_text(job: &Job<'_>) -> Self {
+        let levels = [Units::Field, Units::Sentence, Units::Phrase, Units::Word];
+        Self::of_levels(job.units.len(), &levels.map(|kind| groups(job, kind)))
+    }
+
     /// A tree over players in order, from levels of groups, the coarsest first: each level gives every player the number
     /// of its group, and neighbours with the same number belong together. Groups of more than two parts are cut where
     /// both sides have about as many players.
@@ -87,7 +96,8 @@ impl Tree {
         };
         let group = |player: &usize| level.get(*player);
         let runs = players.chunk_by(|a, b| group(a) == group(b)).map(<[usize]>::to_vec);
-        let parts: Vec<usize> = runs.collect::<Vec<_>>().into_iter().map(|run| self.grow(run, finer)).collect();
+        let parts: Vec<usize> =
+            runs.collect::<Vec<_>>().into_iter().map(|run| self.grow(run, finer)).collect();
         self.balanced(&parts)
     }
 
@@ -104,6 +114,17 @@ impl Tree {
         let (left, right) = (self.balanced(left), self.balanced(right));
         self.join(left, right)
     }
+}
+
+/// For each unit of a job the number of the larger unit that its first token belongs to.
+pub(super) fn groups(job: &Job<'_>, kind: Units) -> Vec<usize> {
+    let larger = kind.of(job.encoded());
+    let mut home = vec![usize::MAX; job.encoded().len()];
+    for (index, unit) in larger.iter().enumerate() {
+        unit.tokens.iter().for_each(|&token| home[token] = index);
+    }
+    let of = |tokens: &[usize]| tokens.first().and_then(|&token| home.get(token)).copied();
+    job.units.iter().map(|unit| of(&unit.tokens).unwrap_or(usize::MAX)).collect()
 }
 
 #[cfg(test)]

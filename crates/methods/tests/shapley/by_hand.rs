@@ -23,7 +23,8 @@ fn kernel(players: usize, value: Value<'_>) -> Vec<f64> {
 fn partition(players: usize, value: Value<'_>) -> Vec<f64> {
     let tree = Tree::of_levels(players, &[]);
     let (found, evenly) =
-        partition_shap::shares(&mut Closed::new(players, value), &tree, &Effort::default(), &random(1)).unwrap();
+        partition_shap::shares(&mut Closed::new(players, value), &tree, &Effort::default(), &random(1))
+            .unwrap();
     assert!(evenly == 0 && found.rows as f64 <= tree.cost());
     found.values
 }
@@ -176,11 +177,19 @@ fn sets_are_asked_for_together_and_never_beyond_the_budget() {
     let effort = Effort { tolerance: 1e-9, budget: 600, samples: None };
     let mut game = Closed::new(14, value);
     let found = permutation_shap::shares(&mut game, &effort, &mut random(0)).unwrap();
-    assert!(!found.precise && found.rows == game.asked && found.rows <= 600 && game.calls < 20, "{}", game.calls);
+    assert!(
+        !found.precise && found.rows == game.asked && found.rows <= 600 && game.calls < 20,
+        "{}",
+        game.calls
+    );
     assert_eq!(found.samples, 598 / 26);
     let mut game = Closed::new(14, value);
     let found = kernel_shap::shares(&mut game, &effort, &mut random(0)).unwrap();
-    assert!(!found.precise && found.rows == game.asked && found.rows <= 600 && game.calls < 20, "{}", game.calls);
+    assert!(
+        !found.precise && found.rows == game.asked && found.rows <= 600 && game.calls < 20,
+        "{}",
+        game.calls
+    );
     let mut game = Closed::new(14, value);
     let tree = Tree::of_levels(14, &[]);
     let (found, _) = partition_shap::shares(&mut game, &tree, &effort, &random(0)).unwrap();

@@ -31,15 +31,37 @@ fn explore() {
             (values.iter().zip(&exact.values).map(|(a, b)| (a - b).powi(2)).sum::<f64>()).sqrt() / scale
         };
         for budget in [500] {
-            let fixed = partition_shap::shares(&mut Closed::new(n, value), &tree, &Effort::fixed(budget), &random(0)).unwrap();
-            println!("n {n} budget {budget} fixed: worst {:.3} rms {:.3} evenly {}", worst(&fixed.0.values), rms(&fixed.0.values), fixed.1);
+            let fixed =
+                partition_shap::shares(&mut Closed::new(n, value), &tree, &Effort::fixed(budget), &random(0))
+                    .unwrap();
+            println!(
+                "n {n} budget {budget} fixed: worst {:.3} rms {:.3} evenly {}",
+                worst(&fixed.0.values),
+                rms(&fixed.0.values),
+                fixed.1
+            );
             for seed in 0..4 {
                 let effort = Effort { budget, ..Effort::default() };
                 let mut game = Closed::new(n, value);
-                let (thrifty, evenly) = partition_shap::shares(&mut game, &tree, &effort, &random(seed)).unwrap();
-                let held = thrifty.values.iter().zip(&thrifty.errors).zip(&exact.values).filter(|((v, e), x)| (*v - *x).abs() <= 2.0 * **e + 1e-9).count();
+                let (thrifty, evenly) =
+                    partition_shap::shares(&mut game, &tree, &effort, &random(seed)).unwrap();
+                let held = thrifty
+                    .values
+                    .iter()
+                    .zip(&thrifty.errors)
+                    .zip(&exact.values)
+                    .filter(|((v, e), x)| (*v - *x).abs() <= 2.0 * **e + 1e-9)
+                    .count();
                 let top = thrifty.errors.iter().fold(0.0, |top: f64, v| top.max(v.abs())) / scale;
-                println!("   thrifty: rows {} calls {} worst {:.3} rms {:.3} evenly {evenly} held {:.2} error {top:.3} {}", thrifty.rows, game.calls, worst(&thrifty.values), rms(&thrifty.values), held as f64 / n as f64, thrifty.precise);
+                println!(
+                    "   thrifty: rows {} calls {} worst {:.3} rms {:.3} evenly {evenly} held {:.2} error {top:.3} {}",
+                    thrifty.rows,
+                    game.calls,
+                    worst(&thrifty.values),
+                    rms(&thrifty.values),
+                    held as f64 / n as f64,
+                    thrifty.precise
+                );
             }
         }
     }
