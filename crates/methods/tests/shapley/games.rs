@@ -1,8 +1,8 @@
 //! Games in closed form.
 
 use exegete_core::Result;
-use exegete_methods::Set;
 use exegete_methods::perturbation::Game;
+use exegete_methods::{Effort, Set};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -82,4 +82,14 @@ pub fn gloves(left: usize) -> impl Fn(&[bool]) -> f64 {
 
 pub fn random(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// A fixed number of samples.
+pub fn fixed(samples: usize) -> Effort {
+    Effort { samples: Some(samples), ..adaptive(0.05, 2000) }
+}
+
+/// As many as a tolerance needs within a budget.
+pub fn adaptive(tolerance: f64, budget: usize) -> Effort {
+    Effort { samples: None, tolerance, budget }
 }
