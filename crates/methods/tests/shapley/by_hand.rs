@@ -165,7 +165,7 @@ fn too_much_is_refused_with_what_would_work() {
     let mut many = Closed::new(2000, value);
     let effort = adaptive(0.05, 2000);
     says(permutation_shap::shares(&mut many, &effort, &mut random(0)).unwrap_err(), &["2000 units", "7998"]);
-    says(kernel_shap::shares(&mut many, &effort, &mut random(0)).unwrap_err(), &["2000 units", "4000"]);
+    says(kernel_shap::shares(&mut many, &effort, &mut random(0)).unwrap_err(), &["2000 units", "8000"]);
     assert_eq!(many.asked, 0, "refused before any work");
     let tree = Tree::of_levels(3, &[]);
     says(partition_shap::shares(&mut many, &tree, Rows::Budget(600), random(0)).unwrap_err(), &["3", "2000"]);
