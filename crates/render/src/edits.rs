@@ -2,6 +2,7 @@
 
 use crate::figures::{count, figure, percent};
 use crate::headline::decided;
+use exegete_core::Field;
 use exegete_core::report::{Answered, Chance, Edited, Edits};
 
 /// What became of the answer.
@@ -10,6 +11,8 @@ pub(crate) struct Outcome {
     pub(crate) answers: String,
     /// The target before and after, and how much was changed.
     pub(crate) figures: String,
+    /// What is left of a text that lost more than half; else empty.
+    pub(crate) left: String,
     /// What is wrong with it; empty where it reaches the goal.
     pub(crate) missed: &'static str,
 }
@@ -21,7 +24,24 @@ pub(crate) fn outcome(edits: &Edits, edited: &Edited) -> Outcome {
     let (before, after) = (figure(subject.value), figure(edited.value));
     let changes = count(edited.swaps.len(), "change");
     let figures = format!("{} {before} → {after}, {changes}", subject.target);
-    Outcome { answers, figures, missed: if edited.reached { "" } else { "does not reach the goal" } }
+    Outcome {
+        answers,
+        figures,
+        left: left(edits, edited),
+        missed: if edited.reached { "" } else { "does not reach the goal" },
+    }
+}
+
+fn left(edits: &Edits, edited: &Edited) -> String {
+    let size = |fields: &[Field]| fields.iter().map(|field| field.text.trim().len()).sum::<usize>();
+    if 2 * size(&edited.input) >= size(&edits.subject.input) {
+        return String::new();
+    }
+    let texts = edited.input.iter().map(|field| field.text.split_whitespace().collect::<Vec<_>>().join(" "));
+    match texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().as_slice() {
+        [] => "nothing".to_owned(),
+        texts => texts.join(" / "),
+    }
 }
 
 /// Every class with its probability before and after, for a closer look; empty where there are no classes.

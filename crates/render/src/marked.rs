@@ -80,23 +80,30 @@ pub(crate) fn changed<'a>(subject: &'a Subject, edited: &'a Edited) -> Vec<Marke
     subject.input.iter().enumerate().map(field).collect()
 }
 
-/// Swaps that overlap an earlier one or lie outside the text are passed over; `read` refuses them.
+/// What was taken out word after word is one stretch. Swaps that overlap an earlier one or lie outside the text are
+/// passed over; `read` refuses them.
 fn swapped<'a>(text: &'a str, mut swaps: Vec<&'a Swap>) -> Vec<Stretch<'a>> {
     swaps.sort_by_key(|swap| (swap.start, swap.end));
-    let mut stretches = Vec::new();
+    let mut stretches: Vec<Stretch<'a>> = Vec::new();
     let mut done = 0;
     for swap in swaps {
         let (Some(between), Some(before)) = (text.get(done..swap.start), text.get(swap.start..swap.end))
         else {
             continue;
         };
-        stretches.push(Stretch::new(between, Mark::Plain));
-        stretches.push(Stretch::new(before, Mark::Removed));
-        stretches.push(Stretch::new(&swap.after, Mark::Added));
+        let more = between.trim().is_empty() && !before.is_empty() && swap.after.is_empty();
+        match stretches.last_mut().filter(|last| more && last.mark == Mark::Removed) {
+            Some(last) => last.text = &text[done - last.text.len()..swap.end],
+            None => {
+                let parts = [(between, Mark::Plain), (before, Mark::Removed), (&swap.after, Mark::Added)];
+                let parts = parts.into_iter().filter(|(text, _)| !text.is_empty());
+                stretches.extend(parts.map(|(text, mark)| Stretch::new(text, mark)));
+            }
+        }
         done = swap.end;
     }
-    stretches.push(Stretch::new(text.get(done..).unwrap_or(""), Mark::Plain));
-    stretches.retain(|stretch| !stretch.text.is_empty());
+    let rest = text.get(done..).filter(|rest| !rest.is_empty());
+    stretches.extend(rest.map(|rest| Stretch::new(rest, Mark::Plain)));
     stretches
 }
 
@@ -130,6 +137,9 @@ mod tests {
             (vec![swap(3, 6, "ce")], "un [-ça-]{+ce+} va"),
             (vec![swap(0, 0, "so "), swap(9, 9, "!")], "{+so +}un ça va{+!+}"),
             (vec![swap(7, 9, ""), swap(0, 2, "")], "[-un-] ça [-va-]"),
+            (vec![swap(0, 2, ""), swap(3, 6, ""), swap(7, 9, "x")], "[-un ça-] [-va-]{+x+}"),
+            (vec![swap(0, 2, "x"), swap(3, 6, "")], "[-un-]{+x+} [-ça-] va"),
+            (vec![swap(0, 2, ""), swap(2, 2, "x"), swap(3, 6, "")], "[-un-]{+x+} [-ça-] va"),
             // Within a character, beyond the end, backwards, twice the same.
             (vec![swap(4, 6, "x"), swap(7, 99, "x"), swap(6, 3, "x")], "un ça va"),
             (vec![swap(0, 6, "a"), swap(3, 6, "b")], "[-un ça-]{+a+} va"),

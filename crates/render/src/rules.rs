@@ -9,8 +9,19 @@ use exegete_core::report::{Bounded, Rule, RuleStep};
 pub(crate) struct Part {
     /// Its words.
     pub(crate) text: String,
-    /// Whether they are the model's or the text's, not ours.
-    pub(crate) strong: bool,
+    /// Whose they are.
+    pub(crate) words: Words,
+}
+
+/// Whose words some are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// Our own.
+    Ours,
+    /// The text's.
+    Condition,
+    /// The model's.
+    Answer,
 }
 
 /// A share with its name.
@@ -35,7 +46,7 @@ pub(crate) struct Examples<'a> {
 
 /// If … then ….
 pub(crate) fn sentence(rule: &Rule) -> Vec<Part> {
-    let part = |text: &str, strong| Part { text: text.to_owned(), strong };
+    let part = |text: &str, words| Part { text: text.to_owned(), words };
     let mut parts = Vec::new();
     let last = rule.conditions.len().saturating_sub(1);
     for (index, unit) in rule.conditions.iter().enumerate() {
@@ -45,16 +56,16 @@ pub(crate) fn sentence(rule: &Rule) -> Vec<Part> {
                 index if index == last => " and ",
                 _ => ", ",
             },
-            false,
+            Words::Ours,
         ));
-        parts.push(part(&rule.units.get(*unit).map_or("?", |unit| unit.text.as_str()), true));
-        parts.extend(field_name(rule, *unit).map(|name| part(&format!(" ({name})"), false)));
+        parts.push(part(&rule.units.get(*unit).map_or("?", |unit| unit.text.as_str()), Words::Condition));
+        parts.extend(field_name(rule, *unit).map(|name| part(&format!(" ({name})"), Words::Ours)));
     }
-    parts.push(part(if parts.is_empty() { "whatever the text holds" } else { "" }, false));
-    parts.push(part(", the answer stays ", false));
-    parts.push(part(&said(&rule.subject.prediction).decision, true));
+    parts.push(part(if parts.is_empty() { "whatever the text holds" } else { "" }, Words::Ours));
+    parts.push(part(", the answer stays ", Words::Ours));
+    parts.push(part(&said(&rule.subject.prediction).decision, Words::Answer));
     let often = format!(" in {} of the texts tried", percent(rule.precision.value));
-    parts.push(part(if rule.met { "" } else { &often }, false));
+    parts.push(part(if rule.met { "" } else { &often }, Words::Ours));
     parts.retain(|part| !part.text.is_empty());
     parts
 }
@@ -156,20 +167,23 @@ mod tests {
     #[test]
     fn rules_are_sentences() {
         for (conditions, fields, met, expected) in [
-            (&[0, 2][..], 1, true, "if the text holds *great* and *fun*, the answer stays *positive*"),
-            (&[0, 1, 2], 1, true, "if the text holds *great*, *good* and *fun*, the answer stays *positive*"),
-            (&[0], 2, true, "if the text holds *great* (premise), the answer stays *positive*"),
-            (&[], 1, true, "whatever the text holds, the answer stays *positive*"),
-            (&[7], 1, true, "if the text holds *?*, the answer stays *positive*"),
+            (&[0, 2][..], 1, true, "if the text holds *great* and *fun*, the answer stays =positive="),
+            (&[0, 1, 2], 1, true, "if the text holds *great*, *good* and *fun*, the answer stays =positive="),
+            (&[0], 2, true, "if the text holds *great* (premise), the answer stays =positive="),
+            (&[], 1, true, "whatever the text holds, the answer stays =positive="),
+            (&[7], 1, true, "if the text holds *?*, the answer stays =positive="),
             (
                 &[0],
                 1,
                 false,
-                "if the text holds *great*, the answer stays *positive* in 97.1 % of the texts tried",
+                "if the text holds *great*, the answer stays =positive= in 97.1 % of the texts tried",
             ),
         ] {
-            let shown =
-                |part: &Part| if part.strong { format!("*{}*", part.text) } else { part.text.clone() };
+            let shown = |part: &Part| match part.words {
+                Words::Ours => part.text.clone(),
+                Words::Condition => format!("*{}*", part.text),
+                Words::Answer => format!("={}=", part.text),
+            };
             let found: String = sentence(&rule(conditions, fields, met)).iter().map(shown).collect();
             assert_eq!(found, expected);
         }

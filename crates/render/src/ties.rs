@@ -12,14 +12,14 @@ const TWO_SIDED: f64 = 1.96;
 pub(crate) struct Place {
     /// Which unit.
     pub(crate) unit: usize,
-    /// From 1; ties share the rank of the first of them.
+    /// From 1.
     pub(crate) rank: usize,
-    /// Whether a neighbour has the same rank.
+    /// Whether it is tied with the one above or below.
     pub(crate) tied: bool,
 }
 
 impl Place {
-    /// The rank, with a sign where it is shared.
+    /// The rank, with a sign where it could as well be a neighbour's.
     pub(crate) fn label(self) -> String {
         if self.tied { format!("≈{}", self.rank) } else { self.rank.to_string() }
     }
@@ -30,21 +30,23 @@ pub(crate) fn reach(error: f64) -> f64 {
     if error.is_finite() { TWO_SIDED * error.abs() } else { 0.0 }
 }
 
-/// Units by the size of their score. A unit ties with the next one where their sizes differ by no more than
-/// 1.96·√(e₁² + e₂²); without standard errors nothing does.
+/// Units by the size of their score. Two sizes are tied where they differ by no more than 1.96·√(e₁² + e₂²); without
+/// standard errors none are. A rank is shared by the first that has it and all after it that are tied with that one, not
+/// by chains of neighbours: those would tie the strongest to the weakest.
 pub(crate) fn places(attribution: &Attribution) -> Vec<Place> {
     let Attribution { units, values, errors, .. } = attribution;
     let mut places: Vec<Place> = Vec::new();
+    let mut first = 0;
     for unit in ranked(values).into_iter().filter(|unit| *unit < units.len()) {
-        let rank = places.len() + 1;
-        let place = match places.last_mut() {
-            Some(above) if within_errors(values, errors, above.unit, unit) => {
-                above.tied = true;
-                Place { unit, rank: above.rank, tied: true }
-            }
-            _ => Place { unit, rank, tied: false },
-        };
-        places.push(place);
+        let tied = |with: &Place| within_errors(values, errors, with.unit, unit);
+        if !places.get(first).is_some_and(tied) {
+            first = places.len();
+        }
+        let neighbour = places.last().is_some_and(tied);
+        if let Some(above) = places.last_mut().filter(|_| neighbour) {
+            above.tied = true;
+        }
+        places.push(Place { unit, rank: first + 1, tied: neighbour });
     }
     places
 }
@@ -62,6 +64,7 @@ pub(crate) fn left_out(places: &[Place], listed: usize) -> String {
     let tied = rest.iter().filter(|place| shown.last().is_some_and(|last| last.rank == place.rank)).count();
     match tied {
         0 => format!("and {}", count(rest.len(), "weaker unit")),
+        tied if tied == rest.len() => format!("and {} tied with the last above", count(tied, "more unit")),
         tied => format!("and {}, {tied} of them tied with the last above", count(rest.len(), "more unit")),
     }
 }
@@ -99,7 +102,8 @@ mod tests {
             (&[3.0, 1.0, -2.0][..], &[][..], "1 2 3"),
             // 1.96·√(0.1² + 0.1²) ≈ 0.277: the step of 0.25 is a tie, that of 0.3 is none.
             (&[1.0, 0.75, 0.45], &[0.1; 3], "≈1 ≈1 3"),
-            (&[1.0, -0.75, 0.5, 0.1], &[0.1; 4], "≈1 ≈1 ≈1 4"),
+            (&[1.0, -0.75, 0.5, 0.1], &[0.1; 4], "≈1 ≈1 ≈3 4"),
+            (&[0.8, 0.7, 0.6, 0.5, 0.4], &[0.1; 5], "≈1 ≈1 ≈1 ≈4 ≈4"),
             (&[2.0, 1.0, 0.9], &[0.0, 0.1, 0.1], "1 ≈2 ≈2"),
             (&[1.0, 1.0], &[0.0; 2], "≈1 ≈1"),
             (&[1.0, 0.9], &[f64::NAN, 0.1], "1 2"),
@@ -114,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_told() {
-        let sampled = places(&attribution(&[1.0, -0.75, 0.5, 0.1], &[0.1; 4]));
+        let sampled = places(&attribution(&[1.0, -0.9, 0.8, 0.1], &[0.1; 4]));
         for (listed, expected) in [
             (4, ""),
             (3, "and 1 weaker unit"),

@@ -36,13 +36,17 @@ pub(super) fn edits(edits: &Edits, provenance: &Provenance) -> String {
 
 /// The best is shown whole; of the others, what stands around the changes. The numbers of every class are a hover away.
 fn edited(edits: &Edits, index: usize, edited: &Edited) -> String {
-    let Outcome { answers, figures, missed } = outcome(edits, edited);
+    let Outcome { answers, figures, left, missed } = outcome(edits, edited);
     let number = if edits.found.len() > 1 { format!("{}. ", index + 1) } else { String::new() };
     let (class, sign) = if edited.reached { ("reached", "✓") } else { ("missed", "✗") };
     let missed =
         if missed.is_empty() { String::new() } else { format!(" <span class=\"{class}\">{missed}</span>") };
+    let left = match left.is_empty() {
+        true => left,
+        false => format!("<p class=\"left\">What is left: <b><bdi>{}</bdi></b></p>\n", Escaped(&left)),
+    };
     format!(
-        "<div>\n<h2 title=\"{}\">{number}<span class=\"{class}\">{sign}</span> {}{missed} <small>{}</small></h2>\n{}</div>\n",
+        "<div>\n<h2 title=\"{}\">{number}<span class=\"{class}\">{sign}</span> {}{missed} <small>{}</small></h2>\n{left}{}</div>\n",
         Escaped(&closer(&edits.subject.prediction, &edited.prediction)),
         tied(&answers),
         tied(&figures),

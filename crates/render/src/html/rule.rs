@@ -5,7 +5,7 @@ use super::{marked, tied};
 use crate::figures::{count, interval, percent};
 use crate::marked::{example, held};
 use crate::markup::Escaped;
-use crate::rules::{Examples, Measure, Part, STEP_HEADS, examples, measures, sentence, step};
+use crate::rules::{Examples, Measure, Part, STEP_HEADS, Words, examples, measures, sentence, step};
 use exegete_core::report::{Bounded, Provenance, Rule, RuleStep};
 
 /// How many texts of each kind are shown.
@@ -13,9 +13,10 @@ const LISTED: usize = 10;
 
 pub(super) fn rule(rule: &Rule, provenance: &Provenance) -> String {
     let subject = &rule.subject;
-    let part = |Part { text, strong }: Part| match strong {
-        true => format!("<b><bdi>{}</bdi></b>", Escaped(&text)),
-        false => tied(&text),
+    let part = |Part { text, words }: Part| match words {
+        Words::Ours => tied(&text),
+        Words::Condition => format!("<mark><bdi>{}</bdi></mark>", Escaped(&text)),
+        Words::Answer => format!("<b><bdi>{}</bdi></b>", Escaped(&text)),
     };
     let said: String = sentence(rule).into_iter().map(part).collect();
     [

@@ -5,8 +5,14 @@ use super::{Mark, Stretch};
 /// Words that are left on each side of a mark.
 const AROUND: usize = 8;
 
-/// Text without marks is cut down to a few words on each side; what is left out becomes an ellipsis.
+/// Texts of so many words lose none.
+const WHOLE: usize = 40;
+
+/// In a long text, what has no mark is cut down to a few words on each side; what is left out becomes an ellipsis.
 pub(crate) fn excerpt<'a>(stretches: &[Stretch<'a>]) -> Vec<Stretch<'a>> {
+    if stretches.iter().map(|stretch| words(stretch.text).count()).sum::<usize>() <= WHOLE {
+        return stretches.to_vec();
+    }
     let last = stretches.len().saturating_sub(1);
     let cut = |(index, stretch): (usize, &Stretch<'a>)| match stretch.mark {
         Mark::Plain => around(stretch.text, index > 0 || last == 0, index < last || last == 0),
@@ -54,14 +60,14 @@ mod tests {
 
     #[test]
     fn marks_keep_their_neighbours() {
-        let (long, few) = (numbers(0..30), numbers(0..9));
+        let (long, few) = (numbers(0..50), numbers(0..30));
         let (plain, mark) = (|text| Stretch::new(text, Mark::Plain), Stretch::new("x", Mark::Held));
         for (stretches, expected) in [
-            (vec![plain(&few), mark], "0 1 2 3 4 5 6 7 8 [x]".to_owned()),
-            (vec![plain(&long), mark], format!("… {}[x]", numbers(22..30))),
+            (vec![plain(&few), mark], format!("{few}[x]")),
+            (vec![plain(&long), mark], format!("… {}[x]", numbers(42..50))),
             (vec![mark, plain(&long)], format!("[x]{}…", numbers(0..8))),
-            (vec![mark, plain(&long), mark], format!("[x]{}… {}[x]", numbers(0..8), numbers(22..30))),
-            (vec![plain(&long)], format!("{}… {}", numbers(0..8), numbers(22..30))),
+            (vec![mark, plain(&long), mark], format!("[x]{}… {}[x]", numbers(0..8), numbers(42..50))),
+            (vec![plain(&long)], format!("{}… {}", numbers(0..8), numbers(42..50))),
             (vec![], String::new()),
         ] {
             assert_eq!(signed(&excerpt(&stretches)), expected);

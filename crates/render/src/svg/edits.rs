@@ -14,12 +14,15 @@ pub(super) fn edits(sheet: &mut Sheet, edits: &Edits) {
     failures(sheet, &edits.verdict);
     sheet.told(&format!("looked for {}", edits.goal), 12.0);
     for (index, edited) in edits.found.iter().take(LISTED).enumerate() {
-        let Outcome { answers, figures, missed } = outcome(edits, edited);
+        let Outcome { answers, figures, left, missed } = outcome(edits, edited);
         let missed = if missed.is_empty() { String::new() } else { format!(", {missed}") };
         let sign = if edited.reached { "✓" } else { "✗" };
         sheet.skip(8.0);
         sheet.caption(&format!("{sign} {answers}{missed}"), 13.0, "bold");
         sheet.caption(&figures, 11.0, "normal");
+        if !left.is_empty() {
+            sheet.told(&format!("what is left: {left}"), 12.0);
+        }
         marked::passages(sheet, &changed(&edits.subject, edited), index == 0);
         sheet.skip(6.0);
     }

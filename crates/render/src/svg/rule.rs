@@ -4,7 +4,7 @@ use super::bars::{Bar, bars};
 use super::{Sheet, failures, head, marked, passage};
 use crate::figures::interval;
 use crate::marked::{Mark, example, held};
-use crate::rules::{Measure, examples, measures, sentence, step};
+use crate::rules::{Measure, Words, examples, measures, sentence, step};
 use exegete_core::report::Rule;
 
 /// How many texts of each kind are shown.
@@ -14,8 +14,8 @@ pub(super) fn rule(sheet: &mut Sheet, rule: &Rule) {
     head(sheet, &rule.subject, &crate::headline::asked_of(&rule.subject));
     failures(sheet, &rule.verdict);
     let said = sentence(rule);
-    let mark = |strong| marked::look(if strong { Mark::Held } else { Mark::Plain });
-    passage::text(sheet, said.iter().map(|part| (part.text.as_str(), mark(part.strong))));
+    let mark = |words| if words == Words::Condition { Mark::Held } else { Mark::Plain };
+    passage::text(sheet, said.iter().map(|part| (part.text.as_str(), marked::look(mark(part.words)))));
     sheet.skip(10.0);
     sheet.caption("the text, with what the rule holds on to", 11.0, "normal");
     marked::passages(sheet, &held(rule), true);

@@ -38,7 +38,7 @@ pub(super) fn edits(screen: &mut Screen, edits: &Edits, provenance: &Provenance)
 
 /// The best is shown whole; of the others, what stands around the changes.
 fn edited(screen: &mut Screen, edits: &Edits, index: usize, edited: &Edited) {
-    let Outcome { answers, figures, missed } = outcome(edits, edited);
+    let Outcome { answers, figures, left, missed } = outcome(edits, edited);
     let number = if edits.found.len() > 1 { format!("{}. ", index + 1) } else { String::new() };
     let (sign, tone) = if edited.reached { ("✓ ", Tone::Plain) } else { ("✗ ", Tone::Failure) };
     let mut head = vec![Span::faint(number), Span::new(sign, tone), Span::strong(answers)];
@@ -47,6 +47,9 @@ fn edited(screen: &mut Screen, edits: &Edits, index: usize, edited: &Edited) {
     }
     head.push(Span::faint(format!(" ({figures})")));
     screen.line(0, 2, &head);
+    if !left.is_empty() {
+        screen.line(2, 4, &[Span::faint("what is left: "), Span::new(left, Tone::Held)]);
+    }
     marked::passages(screen, "  ", &changed(&edits.subject, edited), index == 0);
 }
 

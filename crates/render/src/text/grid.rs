@@ -9,7 +9,7 @@ use exegete_core::report::{Cell, Table};
 /// Columns that break leave one another at least so much.
 const NARROW: usize = 18;
 /// Lines of a cell before the rest of it is left out.
-const LINES: usize = 6;
+const LINES: usize = 10;
 
 /// One column's head.
 pub(super) struct Column {

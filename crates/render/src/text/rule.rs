@@ -6,7 +6,7 @@ use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::figures::{count, interval};
 use crate::marked::{example, held};
-use crate::rules::{Examples, Part, STEP_HEADS, examples, measures, sentence, step};
+use crate::rules::{Examples, Part, STEP_HEADS, Words, examples, measures, sentence, step};
 use exegete_core::report::{Provenance, Rule};
 
 /// How many texts of each kind are shown.
@@ -16,10 +16,11 @@ pub(super) fn rule(screen: &mut Screen, rule: &Rule, provenance: &Provenance) {
     super::header(screen, &rule.subject, &crate::headline::asked_of(&rule.subject), provenance);
     super::verdict(screen, Some(&rule.verdict));
     screen.blank();
-    let quoted = |Part { text, strong }: Part| match strong {
-        true if screen.colour => Span::new(text, Tone::Held),
-        true => Span::plain(format!("“{text}”")),
-        false => Span::plain(text),
+    let quoted = |Part { text, words }: Part| match words {
+        Words::Ours => Span::plain(text),
+        Words::Condition if screen.colour => Span::new(text, Tone::Held),
+        Words::Condition => Span::plain(format!("“{text}”")),
+        Words::Answer => Span::strong(text),
     };
     let said: Vec<Span> = sentence(rule).into_iter().map(quoted).collect();
     screen.line(2, 4, &said);

@@ -28,6 +28,7 @@ pub(crate) fn named() -> Vec<(&'static str, Report)> {
         ("rule", report([Item::Rule(Box::new(rule()))])),
         ("weak_rule", report([Item::Rule(Box::new(found::weak_rule()))])),
         ("edits", report([Item::Edits(Box::new(edits()))])),
+        ("reduction", report([Item::Edits(Box::new(found::reduction()))])),
         ("no_edits", report([found::missed(), found::nothing()].map(|edits| Item::Edits(Box::new(edits))))),
         ("empty", empty()),
         ("hostile", hostile()),

@@ -89,6 +89,29 @@ pub(crate) fn edits() -> Edits {
     }
 }
 
+/// Little is left of the text.
+pub(crate) fn reduction() -> Edits {
+    let words = attribution(&[("text", REVIEW)], &review_words(), Default::default()).units;
+    let gone = words.iter().filter(|unit| !["terrible", "mess"].contains(&unit.text.as_str()));
+    let swap = |unit: &UnitText| Swap {
+        field: 0,
+        start: unit.start,
+        end: unit.end,
+        before: unit.text.clone(),
+        after: String::new(),
+    };
+    let mut reduced = edited(gone.map(swap).collect(), 0.91, 1.1, true);
+    reduced.input[0].text = "terrible mess before the .".to_owned();
+    Edits {
+        subject: subject(&[("text", REVIEW)], "input_reduction"),
+        goal: "the fewest words that keep the decision".to_owned(),
+        found: vec![reduced],
+        smallest: false,
+        random: Some(Chance { hits: 3, trials: 20 }),
+        verdict: verdict("Two words of 30 keep the decision.", &[]),
+    }
+}
+
 /// The best that was found does not reach the goal.
 pub(crate) fn missed() -> Edits {
     let mut edits = edits();
