@@ -58,7 +58,7 @@ pub(crate) fn sentence(rule: &Rule) -> Vec<Part> {
             },
             Words::Ours,
         ));
-        parts.push(part(&rule.units.get(*unit).map_or("?", |unit| unit.text.as_str()), Words::Condition));
+        parts.push(part(rule.units.get(*unit).map_or("?", |unit| &unit.text), Words::Condition));
         parts.extend(field_name(rule, *unit).map(|name| part(&format!(" ({name})"), Words::Ours)));
     }
     parts.push(part(if parts.is_empty() { "whatever the text holds" } else { "" }, Words::Ours));

@@ -51,10 +51,9 @@ pub(super) fn bars(attribution: &Attribution) -> String {
     let listed = &places[..places.len().min(LISTED)];
     let rows: String = listed.iter().map(|place| row(attribution, *place, scale, &axis)).collect();
     let sampled = !errors.is_empty();
-    let [rank, error] = if sampled {
-        ["rank", "error"].map(|head| format!("<th class=\"number extra {head}\">{head}</th>"))
-    } else {
-        Default::default()
+    let [rank, error] = match sampled {
+        true => ["<th class=\"number rank\">rank</th>", "<th class=\"number extra\">error</th>"],
+        false => ["", ""],
     };
     let soft = |text: &str| format!("<p class=\"soft\">{text}</p>\n");
     let mut below =
@@ -85,7 +84,7 @@ fn row(attribution: &Attribution, place: Place, scale: Scale, axis: &Axis) -> St
     } else {
         let error = own.map_or_else(String::new, |own| error(own, decimals));
         [
-            format!("<td class=\"number extra rank\">{}</td>", place.label()),
+            format!("<td class=\"number rank\">{}</td>", place.label()),
             format!("<td class=\"number extra soft\">{error}</td>"),
         ]
     };

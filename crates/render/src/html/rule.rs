@@ -37,6 +37,9 @@ fn measured(rule: &Rule) -> String {
     let row = |measure: &Measure| {
         let asked = if measure.name == "precision" { asked(rule.threshold) } else { String::new() };
         let told = if measure.told.is_empty() { measure.meaning } else { &measure.told };
+        let bounds = interval(measure.share);
+        let bounds = bounds.split_once('(').map_or("", |(_, bounds)| bounds.trim_end_matches(')'));
+        let told = [bounds, told].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
         format!(
             "<tr title=\"{}\"><th scope=\"row\">{}</th><td class=\"number\">{}</td>\
              <td class=\"bar\"><div>{}{asked}</div><small>{}</small></td></tr>\n",
@@ -44,7 +47,7 @@ fn measured(rule: &Rule) -> String {
             measure.name,
             percent(measure.share.value),
             bar(measure.share),
-            tied(told)
+            tied(&told)
         )
     };
     let rows: String = measures(rule).iter().map(row).collect();

@@ -128,7 +128,7 @@ mod tests {
     fn very_long_texts_are_only_compared_at_their_ends() {
         let long = |middle: &str| format!("first {} last", format!("{middle} ").repeat(3000));
         let (old, new) = (long("a b"), long("b a"));
-        let found = carried(&old, &[0..5], &new);
+        let found = carried(&old, std::slice::from_ref(&(0..5)), &new);
         assert_eq!((found[0].text, found[0].mark), ("first", Mark::Held));
     }
 }

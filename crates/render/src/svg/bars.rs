@@ -47,10 +47,10 @@ pub(super) fn units(sheet: &mut Sheet, attribution: &Attribution) {
         let (value, own) = (values[place.unit], errors.get(place.unit).copied());
         let told = own.map_or_else(String::new, |own| format!(" {}", error(own, decimals)));
         Bar {
-            name: format!("{} {}", units[place.unit].text, place.label()),
+            name: units[place.unit].text.clone(),
             value,
             ends: own.map(|own| (value - reach(own), value + reach(own))),
-            figures: format!("{}{told}", minus(&signed(value, decimals))),
+            figures: format!("{}{told}, rank {}", minus(&signed(value, decimals)), place.label()),
             told: String::new(),
         }
     };
@@ -61,6 +61,7 @@ pub(super) fn units(sheet: &mut Sheet, attribution: &Attribution) {
     let range = ends
         .filter(|end| end.is_finite())
         .fold((0.0, 0.0), |(low, high), end| (f64::min(low, end), f64::max(high, end)));
+    sheet.skip(8.0);
     bars(sheet, shown, range, None);
     if listed.len() < places.len() {
         sheet.caption(&left_out(&places, listed.len()), 10.0, "normal");
