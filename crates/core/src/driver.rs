@@ -44,6 +44,21 @@ pub struct Spent {
     pub peak_bytes: usize,
 }
 
+impl Spent {
+    /// What was spent after an earlier time.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            forward_rows: self.forward_rows - before.forward_rows,
+            remembered_rows: self.remembered_rows - before.remembered_rows,
+            backward_rows: self.backward_rows - before.backward_rows,
+            flops: self.flops - before.flops,
+            ops: self.ops - before.ops,
+            peak_bytes: self.peak_bytes,
+        }
+    }
+}
+
 /// A target's value and gradient for each row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gradients {

@@ -307,7 +307,7 @@ mod tests {
         let (one, both) = (hide(&[0], 7), hide(&[0, 2], 7));
         assert_eq!((one.len(), one[1], one[2]), (3, 1, 4), "what is not hidden stays");
         assert_eq!(one[0], both[0], "one draw has one word for a unit");
-        let draws: std::collections::HashSet<Vec<u32>> = (0..40).map(|draw| hide(&[0, 2], draw)).collect();
+        let draws: std::collections::HashSet<Vec<u32>> = (0..100).map(|draw| hide(&[0, 2], draw)).collect();
         assert_eq!(draws.len(), 9, "all pairs of words come up");
         let shown = masker.shown(&job, &vec![0, 2], 7).unwrap();
         assert_eq!(ids(&Row::new(toy.encoded(&Example::text(&shown[0].text)).unwrap())), both);

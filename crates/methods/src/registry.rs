@@ -1,6 +1,6 @@
 //! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
 
-use crate::{Baseline, Explained, Job, Request, Settings, attention, gradient, rules, search};
+use crate::{Baseline, Explained, Job, Request, Settings, attention, gradient, perturbation, rules, search};
 use exegete_core::report::{Item, Subject};
 use exegete_core::{Driver, Error, Example, Model, Result};
 use std::collections::BTreeMap;
@@ -146,6 +146,14 @@ pub const METHODS: &[&Info] = &[
     &attention::attention_rollout::INFO,
     &attention::gradient_x_attention::INFO,
     &attention::attention_norm::INFO,
+    &perturbation::leave_one_out::INFO,
+    &perturbation::occlusion::INFO,
+    &perturbation::feature_ablation::INFO,
+    &perturbation::feature_permutation::INFO,
+    &perturbation::exact_shap::INFO,
+    &perturbation::permutation_shap::INFO,
+    &perturbation::kernel_shap::INFO,
+    &perturbation::partition_shap::INFO,
     &rules::anchors::INFO,
     &search::input_reduction::INFO,
     &search::flipping_set::INFO,

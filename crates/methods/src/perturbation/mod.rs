@@ -1,0 +1,20 @@
+//! Attribution by hiding parts of a text (METHODS B1, B2, B5). What they share is a [`Game`]: a number for every set of
+//! hidden units.
+
+mod cholesky;
+pub mod exact_shap;
+pub mod feature_ablation;
+pub mod feature_permutation;
+mod game;
+mod groups;
+pub mod kernel_shap;
+pub mod leave_one_out;
+mod moments;
+pub mod occlusion;
+mod owen;
+pub mod partition_shap;
+pub mod permutation_shap;
+mod tree;
+
+pub use game::{Game, Shares};
+pub use tree::Tree;
