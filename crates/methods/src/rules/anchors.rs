@@ -142,9 +142,17 @@ impl Search {
             }
         };
         let random = found.random.map_or_else(String::new, |random| {
-            format!("; while {} at random {}, in {}", wording.count(count), if count == 1 { "stays" } else { "stay" }, percent(random.value))
+            format!(
+                "; while {} at random {}, in {}",
+                wording.count(count),
+                if count == 1 { "stays" } else { "stay" },
+                percent(random.value)
+            )
         });
-        Verdict { sentence: format!("{stays}, the model says {label} {sure}{random}."), failures: self.failures(found) }
+        Verdict {
+            sentence: format!("{stays}, the model says {label} {sure}{random}."),
+            failures: self.failures(found),
+        }
     }
 
     fn failures(&self, found: &Found) -> Vec<String> {

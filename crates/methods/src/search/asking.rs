@@ -61,10 +61,7 @@ impl<'a, 'j> Asking<'a, 'j> {
     }
 
     /// What a reader sees of the texts.
-    pub(crate) fn shown(
-        &self,
-        draws: &[(Set, u64)],
-    ) -> Result<Vec<Vec<exegete_core::Field>>> {
+    pub(crate) fn shown(&self, draws: &[(Set, u64)]) -> Result<Vec<Vec<exegete_core::Field>>> {
         draws.iter().map(|(hidden, draw)| self.masked.shown(hidden, *draw)).collect()
     }
 

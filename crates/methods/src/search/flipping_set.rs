@@ -103,12 +103,7 @@ impl Finder for Search {
     }
 }
 
-fn verdict(
-    wording: &Wording<'_>,
-    flips: &Flips,
-    before: &Decision,
-    after: Option<&Decision>,
-) -> Verdict {
+fn verdict(wording: &Wording<'_>, flips: &Flips, before: &Decision, after: Option<&Decision>) -> Verdict {
     let (Some((set, seen)), Some(after)) = (flips.sets.first(), after) else {
         let sentence = "The text has nothing to take out.".to_owned();
         return Verdict { sentence, failures: Vec::new() };
@@ -143,7 +138,8 @@ fn verdict(
 
 /// Where most sets of the same size do it too, these units are nothing special.
 fn common(random: Option<Chance>, size: usize, wording: &Wording<'_>) -> Option<String> {
-    let Chance { hits, trials } = random.filter(|random| random.trials > 1 && 2 * random.hits >= random.trials)?;
+    let Chance { hits, trials } =
+        random.filter(|random| random.trials > 1 && 2 * random.hits >= random.trials)?;
     let sets = wording.count(size);
     Some(format!("{hits} of {trials} sets of {sets} change the decision: these are nothing special"))
 }
@@ -272,6 +268,8 @@ fn flipping(sets: &[Hidden]) -> Vec<Hidden> {
 mod tests {
     use super::*;
     use crate::search::Seen;
+    use crate::search::planted::Planted;
+    use exegete_core::Task;
     use rand::SeedableRng;
 
     /// A logistic model of these weights; the answer is "above zero".
@@ -338,5 +336,41 @@ mod tests {
             assert!(!found.reached && !found.smallest && found.random.is_none());
             assert_eq!((found.sets.len(), found.sets[0].0.len()), (1, units));
         }
+    }
+
+    #[test]
+    fn a_report_names_the_words_that_turn_the_decision() {
+        let planted = Planted::new(|words| {
+            let good = words.iter().filter(|word| ["great", "superb"].contains(word)).count();
+            3.0 * good as f64 - 2.0
+        });
+        let edits = planted.edits("flipping_set", "a great and superb film");
+        assert_eq!(edits.goal, "the fewest words whose removal changes the decision");
+        assert!(edits.smallest && edits.found.iter().all(|edited| edited.reached));
+        assert_eq!(edits.found[0].input[0].text, "a and film");
+        let swaps: Vec<&str> = edits.found[0].swaps.iter().map(|swap| swap.before.as_str()).collect();
+        assert_eq!((swaps, edits.found[0].swaps[0].after.as_str()), (vec!["great", "superb"], ""));
+        assert_eq!(edits.random, Some(Chance { hits: 1, trials: 10 }));
+        assert_eq!(
+            edits.verdict.sentence,
+            "Removing 2 words (\"great\", \"superb\") turns positive (0.98) into negative (0.88), and no fewer do; \
+             of other sets of 2 words 10 % do."
+        );
+        assert!(edits.verdict.failures.is_empty());
+        // Five single words, ten pairs and the whole text.
+        assert_eq!(edits.subject.params["rows"], 16);
+    }
+
+    #[test]
+    fn a_decision_that_stands_is_said_to_stand() {
+        let edits = Planted::new(|words| 1.0 + words.len() as f64).edits("flipping_set", "a great film");
+        assert!(!edits.smallest && !edits.found[0].reached && edits.random.is_none());
+        assert!(edits.verdict.sentence.starts_with("No set that was tried changes positive (0.98)"));
+        assert_eq!(edits.verdict.failures.len(), 1);
+        let planted = Planted::new(|_| 1.0).with_task(Task::Regression);
+        assert!(planted.find("flipping_set", &[], "a film", None).is_err());
+        assert!(planted.find("flipping_set", &["beam=0"], "a film", None).is_err());
+        let nothing = Planted::new(|_| 1.0).edits("flipping_set", "");
+        assert!(nothing.found.is_empty());
     }
 }

@@ -109,9 +109,9 @@ impl Finder for Search {
     fn find(&self, job: &Job<'_>, subject: Subject) -> Result<Item> {
         if !matches!(job.card().task, Task::Classification | Task::MultiLabel) {
             return Err(Error::Unsupported(format!(
-                "input_reduction shortens a text while its class stays; {} gives {}, not a class",
-                job.card().name,
-                job.card().task
+                "input_reduction shortens a text while its class stays, and {} gives no class; one reduction for each \
+                 entity of a tagger is not there yet",
+                job.card().name
             )));
         }
         let mut asking = Asking::new(job, INFO.name)?;
@@ -143,7 +143,9 @@ fn verdict(wording: &Wording<'_>, reduced: &Reduced, decision: &Decision) -> Ver
     if set.is_empty() {
         let sentence = match (all, reduced.complete) {
             (0 | 1, _) => "The text has no more than one piece to keep.".to_owned(),
-            (_, true) => format!("No {} can go without changing {}.", wording.noun(1), wording.decision(decision)),
+            (_, true) => {
+                format!("No {} can go without changing {}.", wording.noun(1), wording.decision(decision))
+            }
             (_, false) => "The budget ended before anything could go.".to_owned(),
         };
         return Verdict { sentence, failures };
@@ -152,7 +154,9 @@ fn verdict(wording: &Wording<'_>, reduced: &Reduced, decision: &Decision) -> Ver
     let Chance { hits, trials } = reduced.random.unwrap_or(Chance { hits: 0, trials: 1 });
     if trials > 1 && 2 * hits >= trials {
         let texts = wording.count(left.len());
-        failures.push(format!("{hits} of {trials} random texts of {texts} keep the decision: these are nothing special"));
+        failures.push(format!(
+            "{hits} of {trials} random texts of {texts} keep the decision: these are nothing special"
+        ));
     }
     let (is, of) = (if left.len() == 1 { "is" } else { "are" }, wording.count(all));
     let sentence = format!(
@@ -254,6 +258,7 @@ impl Reduction<'_, '_, '_> {
 mod tests {
     use super::*;
     use crate::search::Seen;
+    use crate::search::planted::Planted;
     use rand::SeedableRng;
 
     fn run(units: usize, search: &Search, sum: &dyn Fn(&[bool]) -> f64) -> Reduced {
@@ -327,5 +332,31 @@ mod tests {
         assert_eq!(kept(200, &reduced)[0], [7, 57, 107, 157]);
         let short = run(200, &Search { beam: 5, budget: 300 }, &linear(&weights, -3.5));
         assert!(!short.complete && short.rows <= 350, "{}", short.rows);
+    }
+
+    #[test]
+    fn a_report_shows_what_is_left() {
+        let odds = |words: &[&str]| if words.contains(&"great") { 2.0 } else { -0.1 * words.len() as f64 };
+        let edits = Planted::new(odds).edits("input_reduction", "a great and long film");
+        assert_eq!(edits.goal, "the fewest words that keep the decision");
+        assert!(edits.smallest && edits.found.iter().all(|edited| edited.reached));
+        assert_eq!((edits.found.len(), edits.found[0].input[0].text.as_str()), (1, "great"));
+        assert_eq!(edits.found[0].swaps.len(), 4);
+        assert_eq!(edits.found[0].prediction.decision().unwrap().0, "positive");
+        assert_eq!(
+            edits.verdict.sentence,
+            "The model still says positive (0.88, before 0.88) when only \"great\" is left of 5 words; random texts of \
+             1 word keep it in 20 % of cases."
+        );
+        let stuck = Planted::new(|words| words.len() as f64 - 2.5).edits("input_reduction", "a great film");
+        assert!(stuck.found.is_empty());
+        assert_eq!(stuck.verdict.sentence, "No word can go without changing positive (0.62).");
+    }
+
+    #[test]
+    fn only_classes_are_reduced() {
+        let planted = Planted::new(|_| 1.0).with_task(Task::Regression);
+        let error = planted.find("input_reduction", &[], "a film", None).unwrap_err().to_string();
+        assert!(error.contains("no class"), "{error}");
     }
 }

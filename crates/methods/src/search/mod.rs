@@ -3,6 +3,8 @@
 pub(crate) mod asking;
 pub mod flipping_set;
 pub mod input_reduction;
+#[cfg(test)]
+pub(crate) mod planted;
 pub(crate) mod sets;
 pub(crate) mod wording;
 

@@ -1,7 +1,10 @@
 use super::*;
-use exegete_core::Result;
+use crate::search::planted::Planted;
+use crate::{Masker, Words};
+use exegete_core::{Result, Task};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
 
 /// Whether the answer stays, by what is kept and the number of the draw.
 type Stays<'s> = &'s dyn Fn(&[bool], u64) -> bool;
@@ -137,4 +140,74 @@ fn what_cannot_be_shown_is_not_claimed() {
 fn the_same_seed_finds_the_same() {
     let stays = linear(14, 3);
     assert_eq!(run(14, &Search::default(), 5, &stays), run(14, &Search::default(), 5, &stays));
+}
+
+fn great(words: &[&str]) -> f64 {
+    if words.contains(&"great") { 2.0 } else { -1.0 }
+}
+
+const LONG: &str = "it is a great and long film about two people who meet in the rain";
+
+#[test]
+fn a_report_states_the_rule() {
+    let rule = Planted::new(great).rule(&[], "a great and long film", None);
+    assert_eq!(
+        (rule.conditions, rule.met, rule.precision.value, rule.precision.low),
+        (vec![1], true, 1.0, 1.0)
+    );
+    assert_eq!((rule.coverage.value, rule.coverage.high), (0.5, 0.5));
+    assert_eq!(rule.subject.params["exact"], true);
+    assert_eq!((rule.keeps.len(), rule.breaks.len()), (3, 0));
+    assert_eq!(
+        rule.verdict.sentence,
+        "While \"great\" stays, the model says positive in 100 % of all texts with other words removed; while 1 word at \
+         random stays, in 60 %."
+    );
+    assert!(rule.verdict.failures.is_empty());
+}
+
+#[test]
+fn a_report_says_how_sure_it_is() {
+    let rule = Planted::new(great).rule(&[], LONG, None);
+    assert_eq!((rule.conditions, rule.met, rule.precision.value), (vec![3], true, 1.0));
+    assert!((0.95..1.0).contains(&rule.precision.low));
+    let steps: Vec<usize> = rule.steps.iter().map(|step| step.conditions.len()).collect();
+    assert_eq!(steps, [0, 1]);
+    assert!(
+        rule.verdict.sentence.contains("removed at random (at least 95 %, 95 % sure)"),
+        "{:?}",
+        rule.verdict
+    );
+    assert!(rule.random.unwrap().high < 0.95);
+}
+
+#[test]
+fn words_may_be_drawn_instead() {
+    let planted = Planted::new(great);
+    let counts = [("good".to_owned(), 3.0), ("great".to_owned(), 1.0), ("dull".to_owned(), 4.0)];
+    let masker = Masker::Sampled(Arc::new(Words::new(&planted, &counts).unwrap()));
+    let rule = planted.rule(&[], LONG, Some(masker));
+    assert_eq!((rule.conditions, rule.met), (vec![3], true));
+    assert_eq!(rule.subject.params["masker"], "sampled");
+    assert!(rule.verdict.sentence.contains("other words replaced"));
+    assert!(rule.keeps.iter().all(|fields| fields[0].text.contains("great")));
+}
+
+#[test]
+fn an_answer_that_always_stays_needs_no_rule() {
+    let rule = Planted::new(|_| 1.0).rule(&[], LONG, None);
+    assert!(rule.met && rule.conditions.is_empty() && rule.random.is_none());
+    assert_eq!(rule.coverage.value, 1.0);
+    assert!(rule.verdict.sentence.starts_with("Whatever stays, the model says positive in 100 % of texts"));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let planted = Planted::new(great);
+    for set in ["threshold=1", "delta=0", "beam=0", "budget=100", "most=0", "kind=x"] {
+        assert!(planted.find("anchors", &[set], LONG, None).is_err(), "{set}");
+    }
+    let number = Planted::new(great).with_task(Task::Regression);
+    let error = number.find("anchors", &[], LONG, None).unwrap_err().to_string();
+    assert!(error.contains("nothing is decided"), "{error}");
 }
