@@ -102,6 +102,9 @@ struct Growth<'s, 'f> {
 
 type Conditions = Vec<usize>;
 
+/// Rules that were put to the proof, and the one that passed.
+type Tried = (Vec<Conditions>, Option<(Conditions, Proof)>);
+
 impl Growth<'_, '_> {
     fn find(mut self) -> Result<Found> {
         let first = 2 * self.search.batch;
@@ -160,12 +163,8 @@ impl Growth<'_, '_> {
         best_first(&tallies).into_iter().take(count).map(|arm| rules[arm].clone()).collect()
     }
 
-    /// Tries to prove the best of some rules, without those that were tried before. What was tried, and what passed.
-    fn try_best(
-        &mut self,
-        rules: &[Conditions],
-        before: &[Conditions],
-    ) -> Result<(Vec<Conditions>, Option<(Conditions, Proof)>)> {
+    /// Tries to prove the best of some rules, without those that were tried before.
+    fn try_best(&mut self, rules: &[Conditions], before: &[Conditions]) -> Result<Tried> {
         let best = self.best(rules, TRIES);
         for rule in best.iter().filter(|rule| !before.contains(rule)) {
             if let Some(proof) = self.prove(rule, Tally::default())? {
