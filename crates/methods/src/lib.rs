@@ -22,6 +22,7 @@ mod judge;
 mod masked;
 mod masker;
 mod noise;
+pub mod perturbation;
 pub mod quadrature;
 #[cfg(test)]
 mod recorded;

@@ -1,0 +1,6 @@
+//! LIME
+
+mod cholesky;
+mod choose;
+mod lasso;
+mod rows;
