@@ -2,6 +2,7 @@
 
 mod answered;
 mod checks;
+mod found;
 pub mod number;
 
 pub use answered::Answered;
@@ -9,8 +10,9 @@ pub use checks::{
     Checks, Completeness, Curve, Drop, Erasure, Flip, Hiding, Infidelity, LayerSum, Randomisation,
     Sensitivity, Stability, Verdict, Weighed,
 };
+pub use found::{Bounded, Chance, Edited, Edits, Rule, RuleStep, Swap};
 
-use crate::{Card, Encoded, Field, Site, Span, Spent, Unit};
+use crate::{Card, Encoded, Field, Span, Spent, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -41,6 +43,9 @@ pub struct Provenance {
     pub threads: usize,
     /// From the request to the report, without opening the model.
     pub seconds: f64,
+    /// Rows that were asked for, those that were remembered included.
+    #[serde(default)]
+    pub asked_rows: usize,
     /// Rows run forward.
     pub forward_rows: usize,
     /// Rows run backward.
@@ -68,9 +73,10 @@ impl From<&Card> for ModelName {
 impl Provenance {
     /// What a driver spent on a model.
     pub fn new(card: &Card, seed: u64, threads: usize, seconds: f64, spent: Spent) -> Self {
-        let Spent { forward_rows, backward_rows, .. } = spent;
+        let Spent { forward_rows, backward_rows, remembered_rows, .. } = spent;
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { version, model: card.into(), seed, threads, seconds, forward_rows, backward_rows }
+        let (model, asked_rows) = (card.into(), forward_rows + remembered_rows);
+        Self { version, model, seed, threads, seconds, asked_rows, forward_rows, backward_rows }
     }
 }
 
@@ -82,6 +88,10 @@ pub enum Item {
     Attribution(Box<Attribution>),
     /// A score for each token at each of several sites.
     Map(Box<Map>),
+    /// Units that hold the answer.
+    Rule(Box<Rule>),
+    /// Changes of the text and what the model says then.
+    Edits(Box<Edits>),
     /// Named columns.
     Table(Table),
 }
@@ -272,14 +282,9 @@ impl Item {
         match self {
             Self::Attribution(attribution) => Some(&attribution.subject),
             Self::Map(map) => Some(&map.subject),
+            Self::Rule(rule) => Some(&rule.subject),
+            Self::Edits(edits) => Some(&edits.subject),
             Self::Table(_) => None,
         }
-    }
-}
-
-impl Attribution {
-    /// The site, where it is one of a model.
-    pub fn site(&self) -> Option<Site> {
-        self.site.parse().ok()
     }
 }

@@ -1,8 +1,10 @@
 //! The command line, defined once: parsing, help and usage errors come from here.
 
 mod eval;
+mod hiding;
 
 pub(crate) use eval::{Depth, Eval};
+pub(crate) use hiding::Hiding;
 
 use crate::input::Ask;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -106,9 +108,13 @@ pub(crate) struct Explain {
     /// A Hugging Face folder [default: the model for English sentiment that is part of the program].
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
-    /// How to explain, several for a comparison; `exegete methods` lists them.
-    #[arg(long = "method", value_name = "NAME", default_value = "integrated_gradients")]
+    /// How to explain, several for a comparison; `exegete methods` lists them [default: integrated_gradients, and
+    /// partition_shap for a model that gives predictions only].
+    #[arg(long = "method", value_name = "NAME")]
     pub(crate) methods: Vec<String>,
+    /// Texts that a method over many texts, such as triggers, learns nothing from: its success is measured on them.
+    #[arg(long, value_name = "FILE", requires = "input")]
+    pub(crate) held_out: Option<PathBuf>,
     /// What to explain: predicted, class:NAME, margin:A,B, loss, start, end, answer, tag:POS=LABEL, token:POS=WORD,
     /// unit:SITE[pos,i]; with :logit, :prob or :logprob.
     #[arg(long = "target", value_name = "T", default_value = "predicted", conflicts_with = "top_labels")]
@@ -131,6 +137,9 @@ pub(crate) struct Explain {
     /// What the text is compared with: zero, pad, mask, mean, text:…; several are averaged [default: zero].
     #[arg(long = "baseline", value_name = "B")]
     pub(crate) baselines: Vec<String>,
+    /// How words are hidden.
+    #[command(flatten)]
+    pub(crate) hiding: Hiding,
     /// How much evidence is gathered.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) check: Check,

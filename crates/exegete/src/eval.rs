@@ -2,24 +2,26 @@
 
 mod elsewhere;
 
+use crate::answers::Drivers;
 use crate::input::Source;
 use crate::journal::Journal;
 use crate::output::report;
-use crate::{cli, model, progress};
+use crate::{cli, hiding, model, progress};
 use anyhow::{Context, Result, bail};
 use elsewhere::File;
 use exegete::methods::compare::{Contest, Cost, RANDOM, Text, tables};
 use exegete::methods::evidence::Level;
-use exegete::methods::{Baseline, Chosen, Given, Request, judge};
+use exegete::methods::{Baseline, Given, Picked, Request, judge};
 use exegete::report::{Item, Provenance, Report, SCHEMA};
 use exegete::{Driver, Example, Model, Site, Spent, Units};
 
 /// Runs the command.
 pub(crate) fn run(args: &cli::Eval) -> Result<()> {
-    let request = request(args)?;
+    let mut request = request(args)?;
     let files = args.explanations.iter().map(|word| File::read(word)).collect::<Result<Vec<_>>>()?;
     let names = names(args, &files)?;
     let model = model::load(args.model.as_deref(), args.resources.threads)?;
+    request.masker = hiding::masker(&args.hiding, &*model)?;
     let corpus = Corpus::read(args, &*model)?;
     let given = elsewhere::fit(&files, &corpus, &*model, request.units, args.limit.is_some())?;
     let journal = args.output.as_deref().map(|path| {
@@ -27,8 +29,9 @@ pub(crate) fn run(args: &cli::Eval) -> Result<()> {
     });
     let mut journal = journal.transpose()?;
     let earlier = journal.as_ref().map_or(Ok(Vec::new()), |journal| finished(journal, names.len()))?;
-    let (memory_bytes, corpus, given) = (args.resources.memory, &corpus, &given);
-    let work = Work { model: &*model, memory_bytes, request: &request, corpus, given };
+    let cache = args.hiding.cache.as_deref();
+    let drivers = Drivers::new(args.resources.memory, cache, journal.as_ref(), &*model)?;
+    let work = Work { model: &*model, drivers, request: &request, corpus: &corpus, given: &given };
     let texts = work.finish(earlier, journal.as_mut())?;
     let contest = Contest { names: &names, target: &args.target, units: request.units };
     let items = tables(&contest, &texts).into_iter().map(Item::Table).collect();
@@ -43,7 +46,8 @@ fn request(args: &cli::Eval) -> Result<Request> {
         bail!("--limit 0 leaves no text");
     }
     Ok(Request {
-        methods: Chosen::all(&args.methods, &args.set)?,
+        methods: Picked::all(&args.methods, &args.set)?,
+        masker: None,
         targets: vec![args.target.parse()?],
         top_labels: None,
         site: Some(Site::EmbedWord),
@@ -72,8 +76,11 @@ fn names(args: &cli::Eval, files: &[File]) -> Result<Vec<String>> {
 
 /// What makes two runs the same, beside model, texts and files; format, threads and memory do not matter.
 fn asked(args: &cli::Eval) -> String {
-    let cli::Eval { methods, target, units, set, baselines, check, seed, .. } = args;
-    format!("eval {methods:?} {target:?} {units:?} {set:?} {baselines:?} {check:?} {seed}")
+    let cli::Eval { methods, target, units, set, baselines, check, seed, hiding, .. } = args;
+    let cli::Hiding { masker, words, .. } = hiding;
+    format!(
+        "eval {methods:?} {target:?} {units:?} {set:?} {baselines:?} {check:?} {seed} {masker:?} {words:?}"
+    )
 }
 
 /// The texts, all read before the first is explained: a bad row is found at once and not after hours.
@@ -111,7 +118,7 @@ impl Corpus {
 /// What is measured on each text, and with what.
 struct Work<'a> {
     model: &'a dyn Model,
-    memory_bytes: usize,
+    drivers: Drivers,
     request: &'a Request,
     corpus: &'a Corpus,
     /// Explanations made elsewhere, indexed `[text][file]`.
@@ -121,12 +128,12 @@ struct Work<'a> {
 impl Work<'_> {
     /// What was measured on each text, after what an earlier run finished.
     fn finish(&self, mut texts: Vec<Text>, mut journal: Option<&mut Journal>) -> Result<Vec<Text>> {
-        let Self { model, memory_bytes, request, corpus, given } = self;
+        let Self { model, drivers, request, corpus, given } = self;
         let progress = progress::texts(corpus.rows.len(), texts.len());
         let rows = corpus.rows.iter().zip(*given).enumerate().skip(texts.len());
         for (index, ((_, example), given)) in rows {
-            let driver = Driver::new(*memory_bytes);
-            let text = judge(*model, &driver, example, request, given, index as u64);
+            let judged = |driver: &Driver| judge(*model, driver, example, request, given, index as u64);
+            let (text, _) = drivers.with(judged);
             let text = text.with_context(|| corpus.place(index))?;
             if let Some(journal) = &mut journal {
                 journal.add(&serde_json::to_string(&text)?)?;

@@ -1,30 +1,40 @@
 //! `exegete explain`, `show` and `methods`.
 
-use crate::input::Source;
+use crate::answers::Drivers;
+use crate::input::{Ask, Source};
 use crate::journal::Journal;
 use crate::output::Output;
 use crate::output::report::{options, write};
-use crate::{cli, model, progress, table};
+use crate::{cli, hiding, model, progress, table};
 use anyhow::{Context, Result, bail};
 use exegete::methods::evidence::Level;
-use exegete::methods::{Axiom, Baseline, Chosen, METHODS, Request, explain, find};
+use exegete::methods::{Axiom, Baseline, Corpus, METHODS, Picked, Request, explain, find, survey};
 use exegete::render::{self, Format, Options};
-use exegete::report::{Provenance, Report, SCHEMA};
-use exegete::{Driver, Example, Model, Site, Target, Units};
+use exegete::report::{Item, Provenance, Report, SCHEMA};
+use exegete::{Example, Model, Site, Spent, Target, Units};
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
 /// Runs `exegete explain`.
 pub(crate) fn run(args: &cli::Explain) -> Result<()> {
-    let request = request(args)?;
+    let mut request = request(args)?;
     let model = model::load(args.model.as_deref(), args.resources.threads)?;
+    request.masker = hiding::masker(&args.hiding, &*model)?;
     let mut source = Source::open(&args.texts.ask(), model.card().task)?;
     let many = args.texts.input.is_some() || args.texts.text.as_deref() == Some("-");
     let format = args.format.unwrap_or(if many { cli::ReportFormat::Jsonl } else { cli::ReportFormat::Text });
+    if request.methods.iter().any(|picked| matches!(picked, Picked::Surveys(..))) {
+        return surveyed(args, &*model, &mut source, &request);
+    }
+    if args.held_out.is_some() {
+        bail!("--held-out is for methods that look at many texts together, such as triggers");
+    }
     if !many {
         let example = source.next()?.context("there is no text")?;
-        let report = report(args, &*model, example, &request)?;
+        let cache = args.hiding.cache.as_deref();
+        let drivers = Drivers::new(args.resources.memory, cache, None, &*model)?;
+        let report = report(args, &*model, example, &request, &drivers)?;
         return write(&report, format.into(), args.output.as_deref());
     }
     match (format, args.output.as_deref()) {
@@ -51,7 +61,8 @@ fn request(args: &cli::Explain) -> Result<Request> {
         bail!("--top-labels 0 explains nothing");
     }
     Ok(Request {
-        methods: Chosen::all(&args.methods, &args.set)?,
+        methods: Picked::all(&names(args), &args.set)?,
+        masker: None,
         targets: each(&args.targets)?,
         top_labels: args.top_labels,
         site,
@@ -67,18 +78,68 @@ fn request(args: &cli::Explain) -> Result<Request> {
     })
 }
 
+/// The methods that the user names, or the one that suits what kind of model it is.
+fn names(args: &cli::Explain) -> Vec<String> {
+    let own =
+        if model::is_black_box(args.model.as_deref()) { "partition_shap" } else { "integrated_gradients" };
+    if args.methods.is_empty() { vec![own.to_owned()] } else { args.methods.clone() }
+}
+
 /// The report of one example.
-fn report(args: &cli::Explain, model: &dyn Model, mut example: Example, request: &Request) -> Result<Report> {
+fn report(
+    args: &cli::Explain,
+    model: &dyn Model,
+    mut example: Example,
+    request: &Request,
+    drivers: &Drivers,
+) -> Result<Report> {
     let started = Instant::now();
-    let driver = Driver::new(args.resources.memory);
     if args.label.is_some() {
         example.label.clone_from(&args.label);
     }
-    let items = explain(model, &driver, &example, request)?;
+    let (items, spent) = drivers.with(|driver| explain(model, driver, &example, request));
+    Ok(finished(args, model, items?, started, spent))
+}
+
+fn finished(
+    args: &cli::Explain,
+    model: &dyn Model,
+    items: Vec<Item>,
+    started: Instant,
+    spent: Spent,
+) -> Report {
     let seconds = started.elapsed().as_secs_f64();
-    let provenance =
-        Provenance::new(model.card(), args.seed, args.resources.count(), seconds, driver.spent());
-    Ok(Report { schema: SCHEMA.to_owned(), provenance, items })
+    let provenance = Provenance::new(model.card(), args.seed, args.resources.count(), seconds, spent);
+    Report { schema: SCHEMA.to_owned(), provenance, items }
+}
+
+/// One report about all texts together.
+fn surveyed(args: &cli::Explain, model: &dyn Model, source: &mut Source, request: &Request) -> Result<()> {
+    let started = Instant::now();
+    let examples = all(source)?;
+    let mut held_out = None;
+    if let Some(path) = args.held_out.as_deref() {
+        let ask = Ask { input: Some(path), ..args.texts.ask() };
+        held_out = Some(all(&mut Source::open(&ask, model.card().task)?)?);
+    }
+    let drivers = Drivers::new(args.resources.memory, args.hiding.cache.as_deref(), None, model)?;
+    let (items, spent) = drivers.with(|driver| {
+        survey(&Corpus { model, driver, examples: &examples, held_out: held_out.as_deref(), request })
+    });
+    let format = args.format.unwrap_or(cli::ReportFormat::Text);
+    write(&finished(args, model, items?, started, spent), format.into(), args.output.as_deref())
+}
+
+/// Every text of a file.
+fn all(source: &mut Source) -> Result<Vec<Example>> {
+    let mut examples = Vec::new();
+    while let Some(example) = source.next()? {
+        examples.push(example);
+    }
+    if examples.is_empty() {
+        bail!("{}: holds no text", source.name());
+    }
+    Ok(examples)
 }
 
 /// One JSON line a text, in order; what an earlier run finished is not done again.
@@ -91,7 +152,7 @@ fn resumable(
 ) -> Result<()> {
     let input = args.texts.input.as_deref().map(std::fs::read).transpose().ok().flatten();
     let asked = format!(
-        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         args.texts,
         args.methods,
         args.targets,
@@ -101,16 +162,19 @@ fn resumable(
         args.units,
         args.set,
         args.baselines,
-        (args.check, args.no_check, args.seed)
+        (args.check, args.no_check, args.seed),
+        (&args.hiding.masker, &args.hiding.words)
     );
     let mut journal = Journal::take_up(path, &(asked, &model.card().fingerprint, input))?;
+    let cache = args.hiding.cache.as_deref();
+    let drivers = Drivers::new(args.resources.memory, cache, Some(&journal), model)?;
     let progress = progress::bytes(source);
     let mut row = 0;
     while let Some(example) = source.next()? {
         row += 1;
         if row > journal.done {
-            let report =
-                report(args, model, example, request).with_context(|| format!("line {}", source.line()))?;
+            let report = report(args, model, example, request, &drivers);
+            let report = report.with_context(|| format!("line {}", source.line()))?;
             journal.add(render::render(&report, Format::Jsonl, &Options::default()).trim_end())?;
         }
         progress.set_position(source.bytes());
@@ -132,14 +196,15 @@ fn stream(
     format: cli::ReportFormat,
     path: Option<&Path>,
 ) -> Result<()> {
+    let drivers = Drivers::new(args.resources.memory, args.hiding.cache.as_deref(), None, model)?;
     let mut output = Output::open(path)?;
     let options = options(&output);
     let progress = progress::bytes(source);
     let mut rows = 0;
     while let Some(example) = source.next()? {
         rows += 1;
-        let report =
-            report(args, model, example, request).with_context(|| format!("line {}", source.line()))?;
+        let report = report(args, model, example, request, &drivers);
+        let report = report.with_context(|| format!("line {}", source.line()))?;
         let mut text = render::render(&report, format.into(), &options);
         if format == cli::ReportFormat::Csv && rows > 1 {
             text = text.split_once('\n').map_or(String::new(), |(_, rows)| rows.to_owned());

@@ -64,15 +64,25 @@ impl Journal {
         Ok(BufReader::new(file).lines().collect::<std::io::Result<_>>()?)
     }
 
+    /// Where the run may keep what a model answered for texts that are not finished.
+    pub(crate) fn answers(&self) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".answers");
+        path.into()
+    }
+
     /// The end: the file under its final name.
     pub(crate) fn complete(self) -> Result<()> {
         self.file.sync_all().ok();
+        // Answers are there for a run that must go on, and this one is done.
+        fs::remove_file(self.answers()).ok();
         let cannot = || format!("{}: cannot be written", self.target.display());
         fs::rename(&self.path, &self.target).with_context(cannot)
     }
 
     /// The end of a run whose lines were only a means.
     pub(crate) fn remove(self) -> Result<()> {
+        fs::remove_file(self.answers()).ok();
         fs::remove_file(&self.path).with_context(|| format!("{}: cannot be removed", self.path.display()))
     }
 }
@@ -83,7 +93,9 @@ fn refuse_others(path: &Path, prefix: &str) -> Result<()> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries.flatten() {
         let other = entry.path();
-        if entry.file_name().to_string_lossy().starts_with(prefix) && other.file_name() != path.file_name() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let own = path.file_name().is_some_and(|own| name.starts_with(&*own.to_string_lossy()));
+        if name.starts_with(prefix) && !own {
             bail!(
                 "{}: an unfinished run with other settings, input or model; finish it, remove it or choose another output",
                 other.display()

@@ -42,9 +42,9 @@
 
 pub use exegete_core::{
     Answer, Array, Axis, Card, Change, Choice, ClassScore, Driver, Edit, Encoded, Error, Example, Field,
-    Fill, Gradients, Label, Learner, Logits, Lrp, Model, Open, Pass, Pick, Place, Plan, Prediction, Quantity,
-    Record, Result, Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Span, Spent, Tag, Target, Task, Token,
-    TokenScore, Unit, Units, Work, best_span, class_index,
+    Fill, Gradients, Keeper, Key, Label, Learner, Logits, Lrp, Memory, Model, Open, Pass, Pick, Place, Plan,
+    Prediction, Quantity, Record, Result, Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Span, Spent, Tag,
+    Target, Task, Token, TokenScore, Unit, Units, Work, best_span, class_index,
 };
 pub use exegete_models::{DEFAULT, Options, Precision, export, load, load_default};
 

@@ -1,10 +1,12 @@
 //! The `exegete` program: reads the command line, calls the library, prints what it says.
 
+mod answers;
 mod bench;
 mod check;
 mod cli;
 mod eval;
 mod explain;
+mod hiding;
 mod input;
 mod journal;
 mod model;

@@ -33,6 +33,12 @@ pub(crate) fn folder(dir: Option<&Path>) -> Option<&Path> {
     dir.filter(|dir| dir.as_os_str() != exegete::DEFAULT)
 }
 
+/// Whether a `--model` means something that only answers: an address or a command.
+pub(crate) fn is_black_box(model: Option<&Path>) -> bool {
+    let text = model.map(|model| model.to_string_lossy().into_owned()).unwrap_or_default();
+    ["http://", "https://", "cmd:"].iter().any(|start| text.starts_with(start))
+}
+
 /// Says on stderr what the user should know about a model.
 pub(crate) fn warn(card: &Card) {
     for warning in &card.warnings {

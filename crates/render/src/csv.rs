@@ -24,6 +24,7 @@ pub(crate) fn render(report: &Report) -> String {
             Item::Attribution(attribution) => units.extend(self::units(index, attribution)),
             Item::Map(map) => cells.extend(self::cells(index, map)),
             Item::Table(table) => tables.push(self::table(table)),
+            Item::Rule(_) | Item::Edits(_) => {}
         }
     }
     let has = |wanted: fn(&Item) -> bool| report.items.iter().any(wanted);

@@ -20,6 +20,7 @@ pub(crate) fn groups(report: &Report) -> Vec<Group<'_>> {
         match item {
             Item::Map(map) => groups.push(Group::Map(map)),
             Item::Table(table) => groups.push(Group::Table(table)),
+            Item::Rule(_) | Item::Edits(_) => {}
             Item::Attribution(attribution) => {
                 match groups.iter_mut().find_map(|g| companions(g, attribution)) {
                     Some(members) => members.push(attribution),

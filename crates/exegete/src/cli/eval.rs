@@ -39,6 +39,9 @@ pub(crate) struct Eval {
     /// takes by itself, mostly zero].
     #[arg(long = "baseline", value_name = "B")]
     pub(crate) baselines: Vec<String>,
+    /// How words are hidden.
+    #[command(flatten)]
+    pub(crate) hiding: super::Hiding,
     /// How much evidence is gathered.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) check: Depth,

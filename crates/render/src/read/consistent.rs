@@ -10,6 +10,7 @@ pub(super) fn check(report: &Report) -> Result<()> {
             Item::Attribution(attribution) => self::attribution(attribution),
             Item::Map(map) => self::map(map),
             Item::Table(table) => self::table(table),
+            Item::Rule(_) | Item::Edits(_) => Ok(()),
         };
         checked.map_err(|error| error.at(format!("items[{index}]")))?;
     }

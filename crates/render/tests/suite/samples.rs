@@ -39,6 +39,7 @@ pub(crate) fn report(items: impl IntoIterator<Item = Item>) -> Report {
         threads: 2,
         seconds: 0.8437,
         forward_rows: 132,
+        asked_rows: 150,
         backward_rows: 24,
     };
     Report { schema: SCHEMA.to_owned(), provenance, items: items.into_iter().collect() }
