@@ -1,6 +1,6 @@
 //! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
 
-use crate::{Baseline, Explained, Job, Request, Settings, attention, gradient};
+use crate::{Baseline, Explained, Job, Request, Settings, attention, gradient, perturbation};
 use exegete_core::report::{Item, Subject};
 use exegete_core::{Driver, Error, Example, Model, Result};
 use std::collections::BTreeMap;
@@ -146,6 +146,16 @@ pub const METHODS: &[&Info] = &[
     &attention::attention_rollout::INFO,
     &attention::gradient_x_attention::INFO,
     &attention::attention_norm::INFO,
+    &perturbation::leave_one_out::INFO,
+    &perturbation::occlusion::INFO,
+    &perturbation::feature_ablation::INFO,
+    &perturbation::feature_permutation::INFO,
+    &perturbation::exact_shap::INFO,
+    &perturbation::permutation_shap::INFO,
+    &perturbation::kernel_shap::INFO,
+    &perturbation::partition_shap::INFO,
+    &perturbation::lime::INFO,
+    &perturbation::sp_lime::INFO,
 ];
 
 /// The method of this name.

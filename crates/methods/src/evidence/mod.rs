@@ -20,6 +20,7 @@ mod stability;
 pub mod verdict;
 
 pub use again::Again;
+pub(crate) use ranking::shuffled;
 
 use crate::registry::Meaning;
 use crate::{Chosen, Explained, Job, Masked, Reduce, Scores};

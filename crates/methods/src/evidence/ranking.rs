@@ -33,7 +33,7 @@ fn best_first(values: &[f64], signed: bool) -> Vec<usize> {
 }
 
 /// 0 to `count` − 1 in random order.
-pub(super) fn shuffled(count: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
+pub(crate) fn shuffled(count: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for i in (1..count).rev() {
         order.swap(i, random.random_range(0..=i));

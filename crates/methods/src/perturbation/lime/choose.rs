@@ -25,6 +25,10 @@ impl Choose {
         ("highest_weights", Self::HighestWeights),
         ("lasso_path", Self::LassoPath),
     ];
+
+    pub(super) fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, other)| *other == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// A choice and how many words it keeps at most.

@@ -1,6 +1,6 @@
 use super::cholesky::{Cholesky, dot};
 use super::choose::Choice;
-use super::remainder::Remainder;
+use super::guess::Guess;
 use super::rows::{Linear, Rows};
 use super::sample::Stratum;
 
@@ -28,13 +28,13 @@ impl Picture {
         let kept = choice.of(&moments, samples);
         let mut linear = moments.ridge(&kept, PENALTY);
         let mut left = residuals(rows, &rows.values, &linear);
-        let guess = guess && std::env::var("NOGP").is_err() && strata.iter().any(|stratum| stratum.share < 1.0);
-        if let Some(remainder) = guess.then(|| Remainder::guess(rows, &left)).flatten() {
-            let values: Vec<f64> =
-                rows.values.iter().zip(&remainder.guesses).map(|(value, guess)| value - guess).collect();
-            let fit = rows.moments(&values).ridge(&kept, PENALTY);
-            left = residuals(rows, &values, &fit);
-            linear = sum(&fit, &remainder.projection(rows, &kept, PENALTY, samples));
+        let guess = guess && strata.iter().any(|stratum| stratum.share < 1.0);
+        if guess {
+            let guess = Guess::of(rows);
+            let fit = rows.moments(&guess.standing(strata)).ridge(&kept, PENALTY);
+            linear = sum(&fit, &guess.projection(rows, &kept, PENALTY, samples));
+            left = residuals(rows, &guess.missed, &rows.moments(&guess.missed).ridge(&kept, PENALTY));
+            left.iter_mut().for_each(|left| *left *= guess.doubt);
         }
         let errors = errors(rows, strata, &kept, &left);
         let spread = |list: &[f64]| {
@@ -77,8 +77,8 @@ fn residuals(rows: &Rows, values: &[f64], linear: &Linear) -> Vec<f64> {
 ///
 /// The fit is A⁻¹ Σ w x (x·β + u), so its chance is that of Σ tᵢ with tᵢ = A⁻¹ wᵢ xᵢ uᵢ, a sum over rows that are drawn in
 /// strata: the variances within each add up, less where the rows are a good part of all sets there are (W. Cochran,
-/// *Sampling techniques*, 1977, section 5.4). Residuals of the fit are too small by √(1 − hᵢ), with hᵢ the leverage
-/// (J. MacKinnon, H. White, 1985, HC2).
+/// *Sampling techniques*, 1977, section 5.4). A residual is as it would be without its own row, with hᵢ the
+/// leverage: uᵢ/(1 − hᵢ) (J. MacKinnon, H. White, 1985, HC3).
 fn errors(rows: &Rows, strata: &[Stratum], kept: &[usize], left: &[f64]) -> Vec<f64> {
     let size = kept.len() + 1;
     let design = |row: usize| -> Vec<f64> {
@@ -101,16 +101,17 @@ fn errors(rows: &Rows, strata: &[Stratum], kept: &[usize], left: &[f64]) -> Vec<
             let x = design(row);
             let mut part = solver.solve(&x);
             let leverage = (rows.weights[row] * dot(&part, &x)).min(1.0 - 1e-9);
-            let hc:f64=std::env::var("HC").map_or(0.5,|v|v.parse().unwrap());let factor = rows.weights[row] * left[row] / (1.0 - leverage).powf(hc);
+            let factor = rows.weights[row] * left[row] / (1.0 - leverage);
             part.iter_mut().for_each(|t| *t *= factor);
             part.split_off(1)
         };
         let parts: Vec<Vec<f64>> = stratum.rows.iter().map(part).collect();
         let n = parts.len() as f64;
         for (word, variance) in variances.iter_mut().enumerate() {
-            let mean = parts.iter().map(|part| part[word]).sum::<f64>() / n;
+            // One row says nothing of how rows differ; all of it counts as chance.
+            let mean = if n > 1.0 { parts.iter().map(|part| part[word]).sum::<f64>() / n } else { 0.0 };
             let spread: f64 = parts.iter().map(|part| (part[word] - mean).powi(2)).sum();
-            *variance += (if std::env::var("NOFPC").is_ok() {1.0} else {1.0 - stratum.share}) * spread * n / (n - 1.0).max(1.0);
+            *variance += (1.0 - stratum.share) * spread * n / (n - 1.0).max(1.0);
         }
     }
     variances.iter().map(|variance| variance.sqrt()).collect()

@@ -119,7 +119,8 @@ impl Sample {
             let sets: f64 = open.iter().map(|&k| self.count(k)).sum();
             let half = |k: usize| 2.0 * left * mass(k, self.words) / masses;
             let room = |k: usize| left - (sets - self.count(k)).min(FEW as f64);
-            let small = open.iter().copied().filter(|&k| self.count(k) <= half(k).min(room(k)) || sets <= left);
+            let small =
+                open.iter().copied().filter(|&k| self.count(k) <= half(k).min(room(k)) || sets <= left);
             let Some(k) = small.min_by(|&a, &b| self.count(a).total_cmp(&self.count(b))) else {
                 return open;
             };

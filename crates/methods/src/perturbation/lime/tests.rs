@@ -192,7 +192,7 @@ fn coverage(search: Search, f: &dyn Fn(&[f64]) -> f64, words: usize, times: u64,
 #[test]
 fn error_bars_hold_as_often_as_they_say() {
     for (name, f) in games() {
-        for (sampling, samples) in [(Sampling::Layers, 120), (Sampling::Package, 400)] {
+        for (sampling, samples) in [(Sampling::Layers, 80), (Sampling::Package, 400)] {
             let search = Search { sampling, size: Size::Fixed(samples), ..ADAPTIVE };
             let reference = if sampling == Sampling::Package { samples } else { USUAL };
             let (share, _) = coverage(search, &f, 8, 2000, reference as f64);
@@ -207,9 +207,9 @@ fn error_bars_hold_as_often_as_they_say() {
 fn error_bars_after_stopping() {
     for (name, f) in games() {
         let search = Search { size: Size::Until(0.05, 1900), ..ADAPTIVE };
-        let (share, rows) = coverage(search, &f, 11, 300, USUAL as f64);
+        let (share, rows) = coverage(search, &f, 11, 150, USUAL as f64);
         println!("{name}: {:.1} % with {rows:.0} rows", 100.0 * share);
-        assert!(share > 0.9, "{name}: {share}");
+        assert!(share > 0.91, "{name}: {share}");
     }
 }
 
@@ -233,16 +233,4 @@ fn fewer_rows_than_the_original() {
         }
     }
     assert!(original > 2.0 * ours, "{original} and {ours}");
-}
-
-#[test]
-fn explore() {
-    for (name, f) in games() {
-        for samples in [64, 110] {
-            let search = Search { size: Size::Fixed(samples), ..ADAPTIVE };
-            let (share, _) = coverage(search, &f, 8, 400, USUAL as f64);
-            print!("{name} {samples}: {:.1} %   ", 100.0 * share);
-        }
-        println!();
-    }
 }

@@ -1,0 +1,143 @@
+//! Owen values over the words, phrases, sentences and fields of a text, as far as a budget goes. S. Lundberg and others
+//! compute them best first as `shap.PartitionExplainer`, whose order and counting `samples=` follows.
+
+use super::game::{Game, Shares, Table};
+use super::owen::{Estimate, Order, Search};
+use super::tree::Tree;
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
+use crate::{Explained, Job, Masked, Settings};
+use exegete_core::{Error, Result};
+use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "partition_shap",
+    summary: "Shapley values down the tree of fields, sentences, phrases and words, for texts of any length",
+    page: include_str!("partition_shap.md"),
+    axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::ImplementationInvariance],
+    signed: true,
+    meaning: Meaning::Other,
+    needs: Needs::Predictions,
+    new: New::Scores(|settings| Ok(Box::new(PartitionShap(Rows::new(settings)?)))),
+};
+
+/// The most rows where the user does not say.
+pub const BUDGET: usize = 500;
+/// Groups that are looked into together where the count is fixed: as many as the other library has.
+const FIXED: usize = 5;
+/// Groups that are looked into together at most, and by how much they may matter less than the first of them.
+const TOGETHER: usize = 16;
+const LESS: f64 = 0.25;
+
+/// How many sets are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// At most these, spent as well as we know how.
+    Budget(usize),
+    /// These, in the order of the other library.
+    Fixed(usize),
+}
+
+impl Rows {
+    fn new(settings: &mut Settings) -> Result<Self> {
+        match (settings.count("samples")?, settings.count("budget")?) {
+            (Some(_), Some(_)) => {
+                Err(Error::Request("a fixed number of samples has no budget: give one".into()))
+            }
+            (Some(samples), None) => Ok(Self::Fixed(samples)),
+            (None, budget) => Ok(Self::Budget(budget.unwrap_or(BUDGET))),
+        }
+    }
+}
+
+struct PartitionShap(Rows);
+
+impl Method for PartitionShap {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        match self.0 {
+            Rows::Budget(budget) => params([("budget", budget.into())]),
+            Rows::Fixed(samples) => params([("samples", samples.into())]),
+        }
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let tree = Tree::of_text(job);
+        let (shares, evenly) = shares(&mut Masked::new(job), &tree, self.0, job.random(13))?;
+        let note = |key: &str| {
+            format!(
+                "{evenly} of {} units share evenly in groups that {} rows were too few to look into; all would take \
+                 {:.0}: raise {key}",
+                tree.players(),
+                shares.rows,
+                tree.cost()
+            )
+        };
+        let key = if matches!(self.0, Rows::Budget(_)) { "budget" } else { "samples" };
+        let note = (evenly > 0).then(|| note(key));
+        Ok(shares.explained(job).note(note))
+    }
+
+    fn own_site(&self) -> bool {
+        true
+    }
+}
+
+/// Owen values, and how many players share evenly in a group that was not looked into.
+pub fn shares(game: &mut dyn Game, tree: &Tree, rows: Rows, random: ChaCha8Rng) -> Result<(Shares, usize)> {
+    if tree.players() != game.players() {
+        let (players, leaves) = (game.players(), tree.players());
+        return Err(Error::Request(format!("partition_shap: a tree of {leaves} for {players} units")));
+    }
+    let mut table = Table::new(game)?;
+    let Estimate { values, errors, even } = match rows {
+        Rows::Fixed(samples) => best_first(&mut table, tree, samples, random)?,
+        Rows::Budget(budget) if tree.cost() <= budget as f64 => all(&mut table, tree, random)?,
+        Rows::Budget(budget) => thrifty(&mut table, tree, budget, random)?,
+    };
+    let evenly = even.iter().filter(|even| **even).count();
+    Ok((Shares::sampled(values, errors, table.rows(), &table), evenly))
+}
+
+/// The whole tree, level by level.
+fn all(table: &mut Table<'_>, tree: &Tree, random: ChaCha8Rng) -> Result<Estimate> {
+    let mut search = Search::new(tree, table, Order::Sides, random);
+    loop {
+        let waiting = search.waiting();
+        if waiting.is_empty() {
+            return Ok(search.estimate());
+        }
+        search.look(table, &waiting)?;
+    }
+}
+
+/// Both contexts of every group, the largest gain first, a few at a time.
+fn best_first(table: &mut Table<'_>, tree: &Tree, rows: usize, random: ChaCha8Rng) -> Result<Estimate> {
+    let mut search = Search::new(tree, table, Order::Sides, random);
+    let mut left = rows.saturating_sub(2);
+    loop {
+        let mut waiting = search.waiting();
+        waiting.truncate(FIXED.min(left.div_ceil(2)));
+        if waiting.is_empty() {
+            return Ok(search.estimate());
+        }
+        search.look(table, &waiting)?;
+        left = left.saturating_sub(2 * waiting.len());
+    }
+}
+
+/// One context of every group first, until the budget ends. The errors say how evenly words share, not how surely, so that
+/// no tolerance stops this.
+fn thrifty(table: &mut Table<'_>, tree: &Tree, budget: usize, random: ChaCha8Rng) -> Result<Estimate> {
+    let mut search = Search::new(tree, table, Order::Leads, random);
+    loop {
+        let mut waiting = search.waiting();
+        let least = waiting.first().map_or(0.0, |first| LESS * first.2);
+        waiting.truncate(TOGETHER.min(budget.saturating_sub(table.rows()) / 2));
+        waiting.retain(|side| side.2 >= least);
+        if waiting.is_empty() {
+            return Ok(search.estimate());
+        }
+        search.look(table, &waiting)?;
+    }
+}

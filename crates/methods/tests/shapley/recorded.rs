@@ -1,0 +1,90 @@
+//! The numbers that the shap package gives for the same games (golden/games.py).
+
+use crate::games::{Closed, Polynomial, random};
+use exegete_methods::perturbation::{
+    Effort, Shares, Tree, exact_shap, kernel_shap, partition_shap, permutation_shap,
+};
+use serde_json::Value;
+
+fn games() -> Vec<Value> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/games.json");
+    let golden: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    golden["games"].as_array().unwrap().clone()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+fn indices(value: &Value) -> Vec<usize> {
+    value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap() as usize).collect()
+}
+
+/// The game as this side computes it.
+fn closed(game: &Value) -> Closed<impl Fn(&[bool]) -> f64 + use<>> {
+    let term = |term: &Value| (indices(&term[0]), term[1].as_f64().unwrap());
+    let polynomial = Polynomial(game["terms"].as_array().unwrap().iter().map(term).collect());
+    let sigmoid = game["sigmoid"].as_bool().unwrap();
+    let link = move |x: f64| if sigmoid { 1.0 / (1.0 + (-x).exp()) } else { x };
+    Closed::new(game["players"].as_u64().unwrap() as usize, move |there| link(polynomial.at(there)))
+}
+
+fn tree(game: &Value) -> Tree {
+    let pair = |pair: &Value| <[usize; 2]>::try_from(indices(pair)).unwrap();
+    let pairs: Vec<[usize; 2]> = game["tree"].as_array().unwrap().iter().map(pair).collect();
+    Tree::of_pairs(pairs.len() + 1, &pairs).unwrap()
+}
+
+#[track_caller]
+fn close(name: &Value, found: &Shares, expected: &Value) {
+    let expected = numbers(expected);
+    let apart = found.values.iter().zip(&expected).fold(0.0, |top: f64, (f, e)| top.max((f - e).abs()));
+    assert!(apart < 1e-6 && found.values.len() == expected.len(), "{name}: {apart:e}");
+    let sum: f64 = found.values.iter().sum();
+    assert!((sum - found.difference()).abs() < 1e-12, "{name}: {sum} is not {}", found.difference());
+}
+
+#[test]
+fn exact_and_kernel_over_all_sets() {
+    let mut compared = 0;
+    for game in games().iter().filter(|game| game["exact"].is_array()) {
+        let found = exact_shap::shares(&mut closed(game), 12).unwrap();
+        close(&game["name"], &found, &game["exact"]);
+        let found = kernel_shap::shares(&mut closed(game), &Effort::default(), &mut random(0)).unwrap();
+        close(&game["name"], &found, &game["kernel"]);
+        assert!(found.errors.iter().all(|&error| error == 0.0) && found.rows == 1 << found.values.len());
+        compared += 1;
+    }
+    assert_eq!(compared, 3);
+}
+
+#[test]
+fn permutations_where_any_are_exact() {
+    let games = games();
+    let game = games.iter().find(|game| game["permutation"].is_array()).unwrap();
+    let found = permutation_shap::shares(&mut closed(game), &Effort::fixed(2), &mut random(0)).unwrap();
+    close(&game["name"], &found, &game["permutation"]);
+    // And where they are not, many come close, as their errors say.
+    let curved = &games[0];
+    let found = permutation_shap::shares(&mut closed(curved), &Effort::fixed(4000), &mut random(0)).unwrap();
+    for ((value, error), exact) in found.values.iter().zip(&found.errors).zip(numbers(&curved["exact"])) {
+        assert!((value - exact).abs() < 4.0 * error && *error < 0.01, "{value} ± {error}, exactly {exact}");
+    }
+}
+
+#[test]
+fn partitions_with_the_same_tree_and_count() {
+    let mut unfinished = 0;
+    for game in &games() {
+        for run in game["partition"].as_array().unwrap() {
+            let evaluations = run["evaluations"].as_u64().unwrap() as usize;
+            let effort = Effort::fixed(evaluations);
+            let (found, evenly) =
+                partition_shap::shares(&mut closed(game), &tree(game), &effort, &random(0)).unwrap();
+            close(&game["name"], &found, &run["values"]);
+            unfinished += usize::from(evenly > 0);
+            assert!(found.rows <= evaluations.max(3) + 1, "{}: {} rows", game["name"], found.rows);
+        }
+    }
+    assert!(unfinished >= 10, "{unfinished}");
+}
