@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use exegete_core::{Array, Driver, Model, Row, Site, Target};
-use exegete_methods::{Baseline, Chosen, Explained, Job, Scores, Settings};
+use exegete_methods::{Baseline, Chosen, Explained, Job, Masker, Scores, Settings, Words};
 use exegete_testkit::Net;
+use std::sync::Arc;
 
 fn job<'a>(net: &'a Net, driver: &'a Driver, row: Row, site: &str, target: &str) -> Job<'a> {
     let target: Target = target.parse().unwrap();
@@ -124,4 +125,44 @@ fn fixed_rules_are_what_they_are_called() {
         println!("{rule}: {found:?}");
         close(&found, &[expected], 1e-6);
     }
+}
+
+#[test]
+fn hiding_numbers_of_captums_model() {
+    let (net, x) = (Net::captum(), [20.0, 50.0, 30.0]);
+    let check = |method: &str, set: &[&str], expected: &[f32]| {
+        close(&scores(&net, method, set, &x, INPUT, FIRST), expected, 1e-3);
+    };
+    check("leave_one_out", &[], &[80.0, 200.0, 120.0]);
+    check("occlusion", &["window=1"], &[80.0, 200.0, 120.0]);
+    check("feature_ablation", &[], &[80.0, 200.0, 120.0]);
+    check("feature_ablation", &["groups=0-1"], &[280.0, 280.0, 120.0]);
+    // Hiding two of three leaves 30 or 20: 20 + 93 − 1 and 10 + 63 − 1, of 90 + 303 − 1.
+    check("occlusion", &["window=2"], &[280.0, 300.0, 320.0]);
+    let shapley = [76.6667, 196.6667, 116.6667];
+    check("exact_shap", &[], &shapley);
+    check("kernel_shap", &[], &shapley);
+    close(&scores(&net, "permutation_shap", &["samples=1000"], &x, INPUT, FIRST), &shapley, 0.4);
+    // In the tree (20 (50 30)), the last two come in together first.
+    check("partition_shap", &[], &[75.0, 197.5, 117.5]);
+}
+
+/// A number that is always drawn is a baseline.
+#[test]
+fn hiding_behind_another_number() {
+    let (net, driver) = (Net::captum(), Driver::default());
+    let four = Masker::Sampled(Arc::new(Words::new(&net, &[("4".to_owned(), 1.0)]).unwrap()));
+    let job = job(&net, &driver, Net::row(&[20.0, 50.0, 30.0]), INPUT, FIRST);
+    let job = Job { masker: Some(four), ..job };
+    let check = |method: &str, expected: &[f64]| {
+        let found = explained(method, &["groups=0-1"], &job);
+        let Scores::Units(values) = found.scores else { panic!("{method} scores units") };
+        assert!(values.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-3), "{method}: {values:?}");
+        assert!(found.errors.is_none_or(|errors| errors == [0.0; 3]), "one number has no spread");
+    };
+    check("feature_ablation", &[248.0, 248.0, 104.0]);
+    check("feature_permutation", &[248.0, 248.0, 104.0]);
+    let refused = Chosen::new("feature_permutation", Settings::default()).unwrap();
+    let error = refused.method.explain(&Job { masker: Some(Masker::Zero), ..job.clone() }).unwrap_err();
+    assert!(error.to_string().contains("'zero'"), "{error}");
 }

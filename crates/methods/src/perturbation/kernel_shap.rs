@@ -29,9 +29,10 @@ pub const INFO: Info = Info {
     new: New::Scores(|settings| Ok(Box::new(KernelShap(Effort::new(settings, 0.05, 2000)?)))),
 };
 
-/// Sets that are asked for before the errors are first looked at, at least, and for each player.
+/// Sets that are asked for before the errors are first looked at.
 const FIRST: usize = 128;
-const FIRST_EACH: usize = 4;
+/// Sets for each player, at least.
+const EACH: usize = 4;
 
 struct KernelShap(Effort);
 
@@ -55,11 +56,12 @@ impl Method for KernelShap {
 pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> Result<Shares> {
     let n = game.players();
     let most = effort.samples.unwrap_or(effort.budget.saturating_sub(2));
-    if n > 1 && most < 2 * n {
+    // Fewer would fit their own noise.
+    let least = all_sets(n).min((EACH * n) as f64);
+    if n > 1 && (most as f64) < least {
         return Err(Error::Request(format!(
-            "kernel_shap: {n} units need at least {} sets, and {most} are allowed; more of them, coarser units or \
-             partition_shap would work",
-            2 * n
+            "kernel_shap: {n} units need at least {least} sets beside the full and the empty one, and {most} are allowed; more \
+             of them, coarser units or partition_shap would work"
         )));
     }
     let mut table = Table::new(game)?;
@@ -67,7 +69,7 @@ pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> 
         let values = vec![table.all - table.none; n];
         return Ok(Shares::certain(values, &table));
     }
-    let first = effort.samples.unwrap_or(FIRST.max(FIRST_EACH * n)).min(most);
+    let first = effort.samples.unwrap_or(FIRST.max(EACH * n)).min(most);
     // Where all sets fit, there is nothing to gain from stopping early.
     let mut planned = if all_sets(n) <= most as f64 { most } else { first };
     let mut drawn = Vec::new();

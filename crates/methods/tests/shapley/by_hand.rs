@@ -1,9 +1,8 @@
 //! Games whose answers are worked out on paper, what Shapley values promise, and estimates that break each promise.
 
-use crate::games::{Closed, Polynomial, gloves, random};
-use exegete_methods::perturbation::{
-    Effort, Shares, Tree, exact_shap, kernel_shap, partition_shap, permutation_shap,
-};
+use crate::games::{Closed, Polynomial, adaptive, fixed, gloves, random};
+use exegete_methods::perturbation::partition_shap::{self, Rows};
+use exegete_methods::perturbation::{Shares, Tree, exact_shap, kernel_shap, permutation_shap};
 
 type Value<'a> = &'a dyn Fn(&[bool]) -> f64;
 type Way<'a> = &'a dyn Fn(usize, Value<'_>) -> Vec<f64>;
@@ -13,17 +12,19 @@ fn exact(players: usize, value: Value<'_>) -> Vec<f64> {
 }
 
 fn permutation(players: usize, value: Value<'_>) -> Shares {
-    permutation_shap::shares(&mut Closed::new(players, value), &Effort::fixed(6000), &mut random(1)).unwrap()
+    permutation_shap::shares(&mut Closed::new(players, value), &fixed(6000), &mut random(1)).unwrap()
 }
 
 fn kernel(players: usize, value: Value<'_>) -> Vec<f64> {
-    kernel_shap::shares(&mut Closed::new(players, value), &Effort::default(), &mut random(1)).unwrap().values
+    kernel_shap::shares(&mut Closed::new(players, value), &adaptive(0.05, 2000), &mut random(1))
+        .unwrap()
+        .values
 }
 
 fn partition(players: usize, value: Value<'_>) -> Vec<f64> {
     let tree = Tree::of_levels(players, &[]);
     let (found, evenly) =
-        partition_shap::shares(&mut Closed::new(players, value), &tree, &Effort::default(), &random(1))
+        partition_shap::shares(&mut Closed::new(players, value), &tree, Rows::Budget(500), random(1))
             .unwrap();
     assert!(evenly == 0 && found.rows as f64 <= tree.cost());
     found.values
@@ -162,23 +163,26 @@ fn too_much_is_refused_with_what_would_work() {
     says(exact(14, 12), &["14 units", "most=14", "permutation_shap", "kernel_shap", "partition_shap"]);
     says(exact(17, 99), &["17 units", "16 units are the most", "partition_shap"]);
     let mut many = Closed::new(2000, value);
-    let effort = Effort::default();
+    let effort = adaptive(0.05, 2000);
     says(permutation_shap::shares(&mut many, &effort, &mut random(0)).unwrap_err(), &["2000 units", "7998"]);
-    says(kernel_shap::shares(&mut many, &effort, &mut random(0)).unwrap_err(), &["2000 units", "4000"]);
+    says(kernel_shap::shares(&mut many, &effort, &mut random(0)).unwrap_err(), &["2000 units", "8000"]);
     assert_eq!(many.asked, 0, "refused before any work");
     let tree = Tree::of_levels(3, &[]);
-    says(partition_shap::shares(&mut many, &tree, &effort, &random(0)).unwrap_err(), &["3", "2000"]);
+    says(partition_shap::shares(&mut many, &tree, Rows::Budget(600), random(0)).unwrap_err(), &["3", "2000"]);
 }
 
 #[test]
 fn sets_are_asked_for_together_and_never_beyond_the_budget() {
     let polynomial = Polynomial::random(14, 3, 0.3, 5);
     let value = |there: &[bool]| polynomial.at(there);
-    let effort = Effort { tolerance: 1e-9, budget: 600, samples: None };
+    let effort = adaptive(1e-9, 600);
     let mut game = Closed::new(14, value);
     let found = permutation_shap::shares(&mut game, &effort, &mut random(0)).unwrap();
     assert!(
-        !found.precise && found.rows == game.asked && found.rows <= 600 && game.calls < 20,
+        !effort.met(&found.values, &found.errors)
+            && found.rows == game.asked
+            && found.rows <= 600
+            && game.calls < 20,
         "{}",
         game.calls
     );
@@ -186,13 +190,16 @@ fn sets_are_asked_for_together_and_never_beyond_the_budget() {
     let mut game = Closed::new(14, value);
     let found = kernel_shap::shares(&mut game, &effort, &mut random(0)).unwrap();
     assert!(
-        !found.precise && found.rows == game.asked && found.rows <= 600 && game.calls < 20,
+        !effort.met(&found.values, &found.errors)
+            && found.rows == game.asked
+            && found.rows <= 600
+            && game.calls < 20,
         "{}",
         game.calls
     );
     let mut game = Closed::new(14, value);
     let tree = Tree::of_levels(14, &[]);
-    let (found, _) = partition_shap::shares(&mut game, &tree, &effort, &random(0)).unwrap();
+    let (found, _) = partition_shap::shares(&mut game, &tree, Rows::Budget(600), random(0)).unwrap();
     // The whole tree fits: one call for the ends and one for each level.
-    assert!(found.precise && found.rows == game.asked && game.calls == 5, "{}", game.calls);
+    assert!(found.rows == game.asked && game.calls == 5, "{}", game.calls);
 }

@@ -1,7 +1,8 @@
 //! How often a value ± t standard errors holds the exact Shapley value: 95 % is what t is chosen for.
 
-use crate::games::{Closed, Polynomial, gloves, majority, random};
-use exegete_methods::perturbation::{Effort, Shares, exact_shap, kernel_shap, permutation_shap};
+use crate::games::{Closed, Polynomial, adaptive, fixed, gloves, majority, random};
+use exegete_methods::Effort;
+use exegete_methods::perturbation::{Shares, exact_shap, kernel_shap, permutation_shap};
 
 /// Repetitions.
 const TIMES: u64 = 2000;
@@ -54,11 +55,11 @@ fn sets(effort: Effort) -> impl Fn(&mut Closed<&Value>, u64) -> Shares {
 fn at_a_fixed_count() {
     for game in games() {
         // Student's t with 63 degrees of freedom.
-        let held = coverage(&game, 1.998, permutations(Effort::fixed(64)));
+        let held = coverage(&game, 1.998, permutations(fixed(64)));
         assert!((0.93..=0.97).contains(&held), "permutation_shap, {}: {held}", game.0);
         // 12 pairs drawn of 6 players beside all sets of one or five, and 22 of 8 players beside those of one or seven.
         let (samples, t) = if game.1 == 6 { (36, 2.201) } else { (60, 2.080) };
-        let held = coverage(&game, t, sets(Effort::fixed(samples)));
+        let held = coverage(&game, t, sets(fixed(samples)));
         assert!((0.93..=0.97).contains(&held), "kernel_shap, {}: {held}", game.0);
     }
 }
@@ -67,12 +68,11 @@ fn at_a_fixed_count() {
 #[test]
 fn stopping_by_the_errors_costs_a_little() {
     for game in games() {
-        let effort = Effort { tolerance: 0.05, budget: 4000, samples: None };
-        let held = coverage(&game, 2.0, permutations(effort));
-        assert!(held > 0.8, "permutation_shap, {}: {held}", game.0);
+        let held = coverage(&game, 2.0, permutations(adaptive(0.05, 4000)));
+        assert!(held > 0.88, "permutation_shap, {}: {held}", game.0);
         // As if not all sets could be asked for.
-        let effort = Effort { tolerance: 0.05, budget: if game.1 == 6 { 60 } else { 200 }, samples: None };
-        let held = coverage(&game, 2.0, sets(effort));
-        assert!(held > 0.8, "kernel_shap, {}: {held}", game.0);
+        let budget = if game.1 == 6 { 60 } else { 200 };
+        let held = coverage(&game, 2.0, sets(adaptive(0.05, budget)));
+        assert!(held > 0.88, "kernel_shap, {}: {held}", game.0);
     }
 }

@@ -1,68 +1,82 @@
 //! Owen values of long texts within a budget.
 
 use crate::games::{Closed, random};
-use exegete_methods::perturbation::{Effort, Tree, partition_shap};
+use exegete_methods::perturbation::partition_shap::{Rows, shares};
+use exegete_methods::perturbation::{Shares, Tree};
 
+/// A text of n words: a few speak for something or against it, the rest whisper, and together they saturate.
+fn text(n: usize) -> Closed<impl Fn(&[bool]) -> f64> {
+    let weight = |i: usize| match i * 7919 % n {
+        0 => 2.0,
+        1 => -1.5,
+        2 | 3 => 1.0,
+        4 => -1.0,
+        _ => 0.6 * (((i * 31) % 17) as f64 / 17.0 - 0.45) / (n as f64).sqrt(),
+    };
+    let weights: Vec<f64> = (0..n).map(weight).collect();
+    Closed::new(n, move |there| {
+        let sum: f64 = weights.iter().zip(there).filter(|(_, there)| **there).map(|(weight, _)| weight).sum();
+        (0.7 * sum).tanh() + 0.2 * f64::from(u8::from(there[0] && there[n / 2]))
+    })
+}
+
+/// The root of the sum of squared differences, relative to the largest value.
+fn apart(found: &Shares, exact: &Shares) -> f64 {
+    let largest = exact.values.iter().fold(0.0, |top: f64, value| top.max(value.abs()));
+    let squares = found.values.iter().zip(&exact.values).map(|(f, e)| (f - e).powi(2));
+    squares.sum::<f64>().sqrt() / largest
+}
+
+/// One context first gets much closer with the same rows than every context by its weight, as shap goes.
 #[test]
-fn explore() {
-    for n in [64usize, 256, 512] {
-        // A text of n words: few matter, some against, and what they say together saturates.
-        let weights: Vec<f64> = (0..n)
-            .map(|i| match i * 7919 % n {
-                0 => 2.0,
-                1 => -1.5,
-                2 | 3 => 1.0,
-                4 => -1.0,
-                _ => 0.6 * (((i * 31) % 17) as f64 / 17.0 - 0.45) / (n as f64).sqrt(),
-            })
-            .collect();
-        let value = |there: &[bool]| {
-            let s: f64 = weights.iter().zip(there).filter(|(_, there)| **there).map(|(w, _)| w).sum();
-            (0.7 * s).tanh() + 0.2 * f64::from(u8::from(there[0] && there[n / 2]))
-        };
+fn a_budget_goes_further_with_one_context_first() {
+    for (n, gain) in [(64, 2.0), (256, 4.0)] {
         let tree = Tree::of_levels(n, &[]);
-        let whole = Effort { budget: 1 << 24, ..Effort::default() };
-        let exact = partition_shap::shares(&mut Closed::new(n, value), &tree, &whole, &random(0)).unwrap().0;
-        let scale = exact.values.iter().fold(0.0, |top: f64, v| top.max(v.abs()));
-        let worst = |values: &[f64]| {
-            values.iter().zip(&exact.values).fold(0.0, |top: f64, (a, b)| top.max((a - b).abs())) / scale
-        };
-        let rms = |values: &[f64]| {
-            (values.iter().zip(&exact.values).map(|(a, b)| (a - b).powi(2)).sum::<f64>()).sqrt() / scale
-        };
-        for budget in [500] {
-            let fixed =
-                partition_shap::shares(&mut Closed::new(n, value), &tree, &Effort::fixed(budget), &random(0))
-                    .unwrap();
-            println!(
-                "n {n} budget {budget} fixed: worst {:.3} rms {:.3} evenly {}",
-                worst(&fixed.0.values),
-                rms(&fixed.0.values),
-                fixed.1
+        let run = |rows, seed| shares(&mut text(n), &tree, rows, random(seed)).unwrap();
+        let (exact, evenly) = run(Rows::Budget(usize::MAX), 0);
+        assert_eq!((exact.rows as f64, evenly), (tree.cost(), 0));
+        assert!(exact.errors.iter().all(|&error| error == 0.0));
+        let other = apart(&run(Rows::Fixed(500), 0).0, &exact);
+        let seeds = 8;
+        let (mut own, mut held) = (0.0, 0);
+        for seed in 0..seeds {
+            let (found, _) = run(Rows::Budget(500), seed);
+            own += apart(&found, &exact) / seeds as f64;
+            assert!(
+                found.rows <= 500 && (found.values.iter().sum::<f64>() - found.difference()).abs() < 1e-12
             );
-            for seed in 0..4 {
-                let effort = Effort { budget, ..Effort::default() };
-                let mut game = Closed::new(n, value);
-                let (thrifty, evenly) =
-                    partition_shap::shares(&mut game, &tree, &effort, &random(seed)).unwrap();
-                let held = thrifty
-                    .values
-                    .iter()
-                    .zip(&thrifty.errors)
-                    .zip(&exact.values)
-                    .filter(|((v, e), x)| (*v - *x).abs() <= 2.0 * **e + 1e-9)
-                    .count();
-                let top = thrifty.errors.iter().fold(0.0, |top: f64, v| top.max(v.abs())) / scale;
-                println!(
-                    "   thrifty: rows {} calls {} worst {:.3} rms {:.3} evenly {evenly} held {:.2} error {top:.3} {}",
-                    thrifty.rows,
-                    game.calls,
-                    worst(&thrifty.values),
-                    rms(&thrifty.values),
-                    held as f64 / n as f64,
-                    thrifty.precise
-                );
-            }
+            let bars = found.values.iter().zip(&found.errors).zip(&exact.values);
+            held +=
+                bars.filter(|((value, error), exact)| (*value - *exact).abs() <= 2.0 * *error + 1e-9).count();
         }
+        let held = held as f64 / (n as u64 * seeds) as f64;
+        println!(
+            "{n} words: {own:.3} apart, by every context {other:.3}; {:.0} % within two errors",
+            100.0 * held
+        );
+        assert!(own * gain < other, "{n}: {own} against {other}");
+        assert!(held > 0.5, "{n}: {held}");
     }
+}
+
+/// The words that matter are found among 5,000, for and against.
+#[test]
+fn words_that_matter_are_found_in_long_texts() {
+    let n = 5000;
+    let levels = [50, 10].map(|words| (0..n).map(|i| i / words).collect::<Vec<_>>());
+    let tree = Tree::of_levels(n, &levels);
+    let matters = [(700, 1.0), (2501, -0.8), (2502, 0.9), (4999, 0.7)];
+    let mut hits = 0;
+    for seed in 0..5 {
+        let mut game = Closed::new(n, |there: &[bool]| {
+            let sum: f64 = matters.iter().filter(|(word, _)| there[*word]).map(|(_, weight)| weight).sum();
+            sum.tanh()
+        });
+        let (found, _) = shares(&mut game, &tree, Rows::Budget(500), random(seed)).unwrap();
+        assert!(found.rows <= 500 && game.asked == found.rows);
+        hits +=
+            matters.iter().filter(|(word, weight)| found.values[*word] * weight > 0.2 * weight.abs()).count();
+    }
+    // The middle two stand side by side and nearly cancel.
+    assert!(hits >= 16, "{hits} of 20");
 }

@@ -1,9 +1,8 @@
 //! The numbers that the shap package gives for the same games (golden/games.py).
 
-use crate::games::{Closed, Polynomial, random};
-use exegete_methods::perturbation::{
-    Effort, Shares, Tree, exact_shap, kernel_shap, partition_shap, permutation_shap,
-};
+use crate::games::{Closed, Polynomial, adaptive, fixed, random};
+use exegete_methods::perturbation::partition_shap::{self, Rows};
+use exegete_methods::perturbation::{Shares, Tree, exact_shap, kernel_shap, permutation_shap};
 use serde_json::Value;
 
 fn games() -> Vec<Value> {
@@ -50,7 +49,7 @@ fn exact_and_kernel_over_all_sets() {
     for game in games().iter().filter(|game| game["exact"].is_array()) {
         let found = exact_shap::shares(&mut closed(game), 12).unwrap();
         close(&game["name"], &found, &game["exact"]);
-        let found = kernel_shap::shares(&mut closed(game), &Effort::default(), &mut random(0)).unwrap();
+        let found = kernel_shap::shares(&mut closed(game), &adaptive(0.05, 2000), &mut random(0)).unwrap();
         close(&game["name"], &found, &game["kernel"]);
         assert!(found.errors.iter().all(|&error| error == 0.0) && found.rows == 1 << found.values.len());
         compared += 1;
@@ -62,11 +61,11 @@ fn exact_and_kernel_over_all_sets() {
 fn permutations_where_any_are_exact() {
     let games = games();
     let game = games.iter().find(|game| game["permutation"].is_array()).unwrap();
-    let found = permutation_shap::shares(&mut closed(game), &Effort::fixed(2), &mut random(0)).unwrap();
+    let found = permutation_shap::shares(&mut closed(game), &fixed(2), &mut random(0)).unwrap();
     close(&game["name"], &found, &game["permutation"]);
     // And where they are not, many come close, as their errors say.
     let curved = &games[0];
-    let found = permutation_shap::shares(&mut closed(curved), &Effort::fixed(4000), &mut random(0)).unwrap();
+    let found = permutation_shap::shares(&mut closed(curved), &fixed(4000), &mut random(0)).unwrap();
     for ((value, error), exact) in found.values.iter().zip(&found.errors).zip(numbers(&curved["exact"])) {
         assert!((value - exact).abs() < 4.0 * error && *error < 0.01, "{value} ± {error}, exactly {exact}");
     }
@@ -78,9 +77,9 @@ fn partitions_with_the_same_tree_and_count() {
     for game in &games() {
         for run in game["partition"].as_array().unwrap() {
             let evaluations = run["evaluations"].as_u64().unwrap() as usize;
-            let effort = Effort::fixed(evaluations);
+            let rows = Rows::Fixed(evaluations);
             let (found, evenly) =
-                partition_shap::shares(&mut closed(game), &tree(game), &effort, &random(0)).unwrap();
+                partition_shap::shares(&mut closed(game), &tree(game), rows, random(0)).unwrap();
             close(&game["name"], &found, &run["values"]);
             unfinished += usize::from(evenly > 0);
             assert!(found.rows <= evaluations.max(3) + 1, "{}: {} rows", game["name"], found.rows);
