@@ -1,6 +1,7 @@
 use crate::report::number;
 use crate::{Array, Encoded, Error, Example, Logits, Pass, Plan, Result, Row, Site, SiteInfo, Span};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a model answers.
@@ -174,6 +175,16 @@ pub trait Model: Send + Sync {
 
     /// Answers, in order.
     fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>>;
+
+    /// Answers in pieces, as they come and in any order: `sink` gets the places of some examples and their answers.
+    /// What it got before an error stays answered, so that a cache above loses nothing that was paid for.
+    fn predict_each(
+        &self,
+        examples: &[Example],
+        sink: &mut dyn FnMut(Range<usize>, Vec<Prediction>) -> Result<()>,
+    ) -> Result<()> {
+        sink(0..examples.len(), self.predict(examples)?)
+    }
 
     /// Its inside, where it has one.
     fn open(&self) -> Option<&dyn Open> {

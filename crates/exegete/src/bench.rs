@@ -114,7 +114,12 @@ fn setup(args: &cli::Bench) -> Result<Setup> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if args.resources.threads == 0 { available } else { args.resources.threads };
     let model = match &args.model {
-        Some(dir) => model::load(Some(dir), threads)?,
+        Some(dir) => {
+            model::folder(Some(dir), "a benchmark needs an engine to measure")?;
+            let model = model::open(Some(dir), threads)?;
+            model::warn(model.card());
+            model
+        }
         None => random_bert(&BertSize::default(), &Options { precision: Precision::F32, threads })?,
     };
     let runs = if args.quick { 2 } else { 5 };

@@ -27,6 +27,7 @@ struct Outcome {
 
 /// Runs every check and prints a table; whether all passed.
 pub(crate) fn run(folder: &Folder) -> Result<bool> {
+    model::folder(folder.dir.as_deref(), "the checks look at sites, edits and gradients")?;
     let load = |precision, threads| model::open_with(folder.dir.as_deref(), &Options { precision, threads });
     let fast = load(Precision::F32, 0)?;
     let exact = load(Precision::F64, 0)?;

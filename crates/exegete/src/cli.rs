@@ -2,9 +2,11 @@
 
 mod eval;
 mod hiding;
+mod remote;
 
 pub(crate) use eval::{Depth, Eval};
 pub(crate) use hiding::Hiding;
+pub(crate) use remote::Remote;
 
 use crate::input::Ask;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -71,8 +73,9 @@ pub(crate) struct Predict {
     /// What to read.
     #[command(flatten)]
     pub(crate) texts: Texts,
-    /// A Hugging Face folder [default: the model for English sentiment that is part of the program].
-    #[arg(long, value_name = "DIR")]
+    /// A Hugging Face folder, or a black box: http://… or "cmd: COMMAND" [default: the model for English sentiment that
+    /// is part of the program].
+    #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
     /// How to write the predictions.
     #[arg(long, value_enum, default_value_t)]
@@ -83,6 +86,9 @@ pub(crate) struct Predict {
     /// What the run may use.
     #[command(flatten)]
     pub(crate) resources: Resources,
+    /// How a model at an address is asked.
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 impl Texts {
@@ -97,6 +103,11 @@ impl Texts {
             label_column: self.label_column.as_deref(),
         }
     }
+
+    /// Whether they are pairs.
+    pub(crate) fn pairs(&self) -> bool {
+        self.pair.is_some() || self.pair_column.is_some()
+    }
 }
 
 /// `exegete explain`.
@@ -105,8 +116,9 @@ pub(crate) struct Explain {
     /// What to read.
     #[command(flatten)]
     pub(crate) texts: Texts,
-    /// A Hugging Face folder [default: the model for English sentiment that is part of the program].
-    #[arg(long, value_name = "DIR")]
+    /// A Hugging Face folder, or a black box: http://… or "cmd: COMMAND" [default: the model for English sentiment that
+    /// is part of the program].
+    #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
     /// How to explain, several for a comparison; `exegete methods` lists them [default: integrated_gradients, and
     /// partition_shap for a model that gives predictions only].
@@ -158,6 +170,9 @@ pub(crate) struct Explain {
     /// What the run may use.
     #[command(flatten)]
     pub(crate) resources: Resources,
+    /// How a model at an address is asked.
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 /// How much evidence is gathered.
@@ -352,7 +367,7 @@ pub(crate) enum Optimiser {
 /// `exegete model …`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Model {
-    /// What it is: family, task, labels, sizes, warnings.
+    /// What it is: family, task, labels, sizes, warnings. An http://… or "cmd: …" is a model too.
     Info(Folder),
     /// Every named place inside it, with its axes.
     Sites(Folder),

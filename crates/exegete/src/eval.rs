@@ -20,7 +20,8 @@ pub(crate) fn run(args: &cli::Eval) -> Result<()> {
     let mut request = request(args)?;
     let files = args.explanations.iter().map(|word| File::read(word)).collect::<Result<Vec<_>>>()?;
     let names = names(args, &files)?;
-    let model = model::load(args.model.as_deref(), args.resources.threads)?;
+    let pairs = args.pair_column.is_some();
+    let model = model::load(args.model.as_deref(), args.resources.threads, &args.remote, pairs)?;
     request.masker = hiding::masker(&args.hiding, &*model)?;
     let corpus = Corpus::read(args, &*model)?;
     let given = elsewhere::fit(&files, &corpus, &*model, request.units, args.limit.is_some())?;

@@ -19,7 +19,7 @@ use std::time::Instant;
 /// Runs `exegete explain`.
 pub(crate) fn run(args: &cli::Explain) -> Result<()> {
     let mut request = request(args)?;
-    let model = model::load(args.model.as_deref(), args.resources.threads)?;
+    let model = model::load(args.model.as_deref(), args.resources.threads, &args.remote, args.texts.pairs())?;
     request.masker = hiding::masker(&args.hiding, &*model)?;
     let mut source = Source::open(&args.texts.ask(), model.card().task)?;
     let many = args.texts.input.is_some() || args.texts.text.as_deref() == Some("-");

@@ -2,7 +2,8 @@
 //!
 //! This crate is the whole Rust API: everything a program needs is re-exported here. From text to answer:
 //!
-//! 1. [`load`] opens a Hugging Face folder as a [`Model`]; its [`Card`] says what it is.
+//! 1. [`load`] opens a Hugging Face folder as a [`Model`]; its [`Card`] says what it is. [`connect`] does the same for
+//!    whatever answers over HTTP or a pipe.
 //! 2. An [`Example`] is one text or several [`Field`]s; [`Model::predict`] answers it, and a [`Driver`] does so for
 //!    many within a memory budget.
 //! 3. [`Model::open`] gives the inside: [`Open::encode`] turns an example into an [`Encoded`], tokens that point at
@@ -46,7 +47,9 @@ pub use exegete_core::{
     Prediction, Quantity, Record, Result, Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Span, Spent, Tag,
     Target, Task, Token, TokenScore, Unit, Units, Work, best_span, class_index,
 };
-pub use exegete_models::{DEFAULT, Options, Precision, export, load, load_default};
+pub use exegete_models::{
+    DEFAULT, Options, Precision, RemoteOptions, connect, export, is_address, load, load_default,
+};
 
 /// Methods that explain, and their evidence: see [`methods::explain`].
 pub mod methods {

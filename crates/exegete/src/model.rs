@@ -1,42 +1,63 @@
 //! Opening models for the commands, and `exegete model info|sites`.
 
-use crate::cli::{Export, Folder, TableFormat};
+use crate::cli::{Export, Folder, Remote, TableFormat};
 use crate::table;
 use anyhow::{Result, bail};
-use exegete::{Card, Example, Field, Model, Options, Precision, SiteInfo, Task};
+use exegete::{Card, Example, Field, Model, Options, Precision, RemoteOptions, SiteInfo, Task};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The model a command was asked to use, with its warnings said.
-pub(crate) fn load(dir: Option<&Path>, threads: usize) -> Result<Arc<dyn Model>> {
-    let model = open(dir, threads)?;
+/// The model a command was asked to use, a folder's or one at an address, with its warnings said.
+pub(crate) fn load(
+    model: Option<&Path>,
+    threads: usize,
+    remote: &Remote,
+    pairs: bool,
+) -> Result<Arc<dyn Model>> {
+    let model = match address(model) {
+        Some(address) => exegete::connect(address, &remote.options(address, pairs)?)?,
+        None => {
+            remote.check_unused()?;
+            open(model, threads)?
+        }
+    };
     warn(model.card());
     Ok(model)
 }
 
-/// The same without a word.
+/// A folder's model, without a word.
 pub(crate) fn open(dir: Option<&Path>, threads: usize) -> Result<Arc<dyn Model>> {
     open_with(dir, &Options { precision: Precision::F32, threads })
 }
 
 /// The model of a folder, or the default one where none is named.
 pub(crate) fn open_with(dir: Option<&Path>, options: &Options) -> Result<Arc<dyn Model>> {
-    Ok(match folder(dir) {
+    Ok(match folder(dir, "this needs its files")? {
         Some(dir) => exegete::load(dir, options)?,
         None => exegete::load_default(options)?,
     })
 }
 
-/// The folder that a `--model` means; none for the default model.
-pub(crate) fn folder(dir: Option<&Path>) -> Option<&Path> {
-    dir.filter(|dir| dir.as_os_str() != exegete::DEFAULT)
+/// The folder that a `--model` means; none for the default model. A model at an address has none, and `need` says why
+/// that matters.
+pub(crate) fn folder<'a>(model: Option<&'a Path>, need: &str) -> Result<Option<&'a Path>> {
+    if let Some(address) = address(model) {
+        bail!(
+            "{address}: a model at an address only answers for texts, and {need}; give a Hugging Face folder"
+        );
+    }
+    Ok(model.filter(|dir| dir.as_os_str() != exegete::DEFAULT))
+}
+
+/// The address that a `--model` means, where it is one.
+fn address(model: Option<&Path>) -> Option<&str> {
+    model.and_then(Path::to_str).filter(|model| exegete::is_address(model))
 }
 
 /// Whether a `--model` means something that only answers: an address or a command.
 pub(crate) fn is_black_box(model: Option<&Path>) -> bool {
-    let text = model.map(|model| model.to_string_lossy().into_owned()).unwrap_or_default();
-    ["http://", "https://", "cmd:"].iter().any(|start| text.starts_with(start))
+    address(model).is_some()
 }
 
 /// Says on stderr what the user should know about a model.
@@ -74,17 +95,36 @@ pub(crate) fn check_output(output: &Path, overwrite: bool) -> Result<()> {
 /// `exegete model export`.
 pub(crate) fn export(args: &Export) -> Result<()> {
     check_output(&args.output, args.overwrite)?;
-    exegete::export(folder(args.dir.as_deref()), &args.output)?;
+    let dir = folder(args.dir.as_deref(), "an export needs weights to write")?;
+    exegete::export(dir, &args.output)?;
     Ok(())
 }
 
 /// `exegete model info`.
 pub(crate) fn info(folder: &Folder) -> Result<()> {
-    let model = open(folder.dir.as_deref(), 0)?;
+    let dir = folder.dir.as_deref();
+    let model = match address(dir) {
+        Some(address) => exegete::connect(address, &RemoteOptions::default())?,
+        None => open(dir, 0)?,
+    };
     match folder.format {
         TableFormat::Text => table::print(&table::plain(&[], describe(model.card()), &[])),
+        TableFormat::Json if model.card().parameters == 0 => {
+            table::print_json("exegete.model/1", &without_sizes(model.card())?)
+        }
         TableFormat::Json => table::print_json("exegete.model/1", model.card()),
     }
+}
+
+/// Nobody knows the sizes of a black box, and a zero would be taken for one.
+fn without_sizes(card: &Card) -> Result<serde_json::Value> {
+    let mut document = serde_json::to_value(card)?;
+    if let Some(fields) = document.as_object_mut() {
+        fields.retain(|name, _| {
+            !["parameters", "max_tokens", "layers", "hidden", "heads"].contains(&name.as_str())
+        });
+    }
+    Ok(document)
 }
 
 fn describe(card: &Card) -> Vec<Vec<String>> {
@@ -93,13 +133,17 @@ fn describe(card: &Card) -> Vec<Vec<String>> {
         ("family", card.family.clone()),
         ("task", task_name(card.task).to_owned()),
         ("labels", if card.labels.is_empty() { "none".to_owned() } else { card.labels.join(", ") }),
-        ("layers", card.layers.to_string()),
-        ("hidden", card.hidden.to_string()),
-        ("heads", card.heads.to_string()),
-        ("parameters", thousands(card.parameters)),
-        ("max tokens", card.max_tokens.to_string()),
-        ("fingerprint", card.fingerprint.clone()),
     ];
+    if card.parameters > 0 {
+        rows.extend([
+            ("layers", card.layers.to_string()),
+            ("hidden", card.hidden.to_string()),
+            ("heads", card.heads.to_string()),
+            ("parameters", thousands(card.parameters)),
+            ("max tokens", card.max_tokens.to_string()),
+        ]);
+    }
+    rows.push(("fingerprint", card.fingerprint.clone()));
     rows.extend(card.warnings.iter().map(|warning| ("warning", warning.clone())));
     rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
 }
@@ -141,7 +185,8 @@ struct SiteLine {
 
 /// `exegete model sites`.
 pub(crate) fn sites(folder: &Folder) -> Result<()> {
-    let model = open(folder.dir.as_deref(), 0)?;
+    let dir = self::folder(folder.dir.as_deref(), "sites are places inside a network")?;
+    let model = open(dir, 0)?;
     let sites = model.require_open()?.sites();
     if folder.format == TableFormat::Json {
         let sites = sites.into_iter().map(|info| SiteLine { cut: info.site.is_cut(), info }).collect();

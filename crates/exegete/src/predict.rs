@@ -14,7 +14,7 @@ const CHUNK_ROWS: usize = 256;
 
 /// Runs the command.
 pub(crate) fn run(args: &cli::Predict) -> Result<()> {
-    let model = model::load(args.model.as_deref(), args.resources.threads)?;
+    let model = model::load(args.model.as_deref(), args.resources.threads, &args.remote, args.texts.pairs())?;
     let driver = Driver::new(args.resources.memory);
     let mut source = Source::open(&args.texts.ask(), model.card().task)?;
     let mut output = Output::open(args.output.as_deref())?;

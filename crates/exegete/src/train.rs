@@ -11,14 +11,18 @@ use rows::Rows;
 use serde_json::json;
 use std::path::Path;
 
+/// What training needs of a model.
+const TRAINS: &str = "training needs weights to start from";
+
 /// Runs the command.
 pub(crate) fn run(args: &cli::Train) -> Result<()> {
+    model::folder(args.model.as_deref(), TRAINS)?;
     check_output(args)?;
     let mut rows = Rows::read(args)?;
     let excluded = rows.exclude(args)?;
     rows.warn_of_leaks(args);
     let head = Head { task: rows.task, labels: rows.labels.clone() };
-    let start = match model::folder(args.model.as_deref()) {
+    let start = match model::folder(args.model.as_deref(), TRAINS)? {
         Some(dir) if args.from_scratch => Start::Scratch(dir.to_owned()),
         Some(dir) => Start::Folder(dir.to_owned()),
         None if args.from_scratch => bail!("--from-scratch takes the config and the tokenizer of a folder"),

@@ -1,9 +1,10 @@
-//! Models that exegete can open: encoder families from a Hugging Face folder.
+//! Models that exegete can open: encoder families from a Hugging Face folder, and black boxes at an address.
 //!
 //! 1. [`config`] and [`checkpoint`] read the folder; [`tokenizer`] turns text into tokens.
 //! 2. A family (one file each) takes its parameters from [`weights`] and builds an [`encoder`] out of [`blocks`] and
 //!    a [`heads::Head`].
 //! 3. [`load`] gives the whole as a [`Model`] whose inside is open: sites, edits, gradients, parameters.
+//! 4. [`connect`] gives whatever answers over HTTP or a pipe as a [`Model`] that predicts and no more.
 
 mod assemble;
 pub mod blocks;
@@ -24,6 +25,7 @@ mod opened;
 pub mod partial;
 mod pass;
 mod random;
+mod remote;
 mod rules;
 /// One forward run: rows, plan, tape, and the named places.
 pub mod run;
@@ -37,6 +39,7 @@ pub mod weights;
 pub use default::DEFAULT;
 pub use forward::forward;
 pub use random::{BertSize, random_bert};
+pub use remote::{RemoteOptions, connect, is_address};
 
 use exegete_core::{Model, Result};
 use std::path::Path;

@@ -2,6 +2,9 @@
 //!
 //! A report with items of several kinds becomes several tables with an empty line between them.
 
+mod edits;
+mod rules;
+
 use exegete_core::report::{Attribution, Cell, Item, Map, MapLayer, Report, Spread, Table, TokenText};
 
 const UNIT_HEAD: [&str; 10] =
@@ -18,13 +21,16 @@ type Row = Vec<String>;
 pub(crate) fn render(report: &Report) -> String {
     let mut units = Vec::new();
     let mut cells = Vec::new();
+    let mut rules = Vec::new();
+    let mut edits = Vec::new();
     let mut tables = Vec::new();
     for (index, item) in report.items.iter().enumerate() {
         match item {
             Item::Attribution(attribution) => units.extend(self::units(index, attribution)),
             Item::Map(map) => cells.extend(self::cells(index, map)),
             Item::Table(table) => tables.push(self::table(table)),
-            Item::Rule(_) | Item::Edits(_) => {}
+            Item::Rule(rule) => rules.extend(rules::rows(index, rule)),
+            Item::Edits(found) => edits.extend(edits::rows(index, found)),
         }
     }
     let has = |wanted: fn(&Item) -> bool| report.items.iter().any(wanted);
@@ -34,6 +40,12 @@ pub(crate) fn render(report: &Report) -> String {
     }
     if has(|item| matches!(item, Item::Map(_))) {
         documents.push(document(&MAP_HEAD.map(str::to_owned), &cells));
+    }
+    if has(|item| matches!(item, Item::Rule(_))) {
+        documents.push(document(&rules::HEAD.map(str::to_owned), &rules));
+    }
+    if has(|item| matches!(item, Item::Edits(_))) {
+        documents.push(document(&edits::HEAD.map(str::to_owned), &edits));
     }
     documents.extend(tables);
     documents.join("\n")

@@ -1,6 +1,6 @@
 //! How numbers are written for reading.
 
-use exegete_core::report::{Cell, Table};
+use exegete_core::report::{Bounded, Cell, Table};
 
 /// Three significant digits; more where the number is large, two where it is below a tenth.
 pub(crate) fn figure(value: f64) -> String {
@@ -63,9 +63,24 @@ pub(crate) fn signed(value: f64, decimals: usize) -> String {
     if value.is_finite() { unsigned_zero(format!("{value:+.decimals$}")) } else { odd(value) }
 }
 
+/// A standard error of a column.
+pub(crate) fn error(error: f64, decimals: usize) -> String {
+    format!("±{}", signed(error, decimals).trim_start_matches('+'))
+}
+
 /// A share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1} %", 100.0 * share) } else { odd(share) }
+}
+
+/// A share with the bounds of its interval, where it has one: `97.3 % (95.1 % to 98.9 %)`.
+pub(crate) fn interval(share: Bounded) -> String {
+    let Bounded { value, low, high } = share;
+    let value = percent(value);
+    if [low, high].map(percent).iter().all(|bound| *bound == value) {
+        return value;
+    }
+    format!("{value} ({} to {})", percent(low), percent(high))
 }
 
 /// A share of a column, without decimals.

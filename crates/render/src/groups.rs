@@ -1,7 +1,7 @@
 //! Which items of a report are shown together.
 
 use crate::scale::{Scale, strongest};
-use exegete_core::report::{Attribution, Item, Map, Report, Table};
+use exegete_core::report::{Attribution, Edits, Item, Map, Report, Rule, Table};
 
 /// What is shown as one thing.
 pub(crate) enum Group<'a> {
@@ -9,6 +9,10 @@ pub(crate) enum Group<'a> {
     Attributions(Vec<&'a Attribution>),
     /// Scores of one text at several sites.
     Map(&'a Map),
+    /// What holds an answer.
+    Rule(&'a Rule),
+    /// What changes one.
+    Edits(&'a Edits),
     /// Columns.
     Table(&'a Table),
 }
@@ -20,7 +24,8 @@ pub(crate) fn groups(report: &Report) -> Vec<Group<'_>> {
         match item {
             Item::Map(map) => groups.push(Group::Map(map)),
             Item::Table(table) => groups.push(Group::Table(table)),
-            Item::Rule(_) | Item::Edits(_) => {}
+            Item::Rule(rule) => groups.push(Group::Rule(rule)),
+            Item::Edits(edits) => groups.push(Group::Edits(edits)),
             Item::Attribution(attribution) => {
                 match groups.iter_mut().find_map(|g| companions(g, attribution)) {
                     Some(members) => members.push(attribution),

@@ -41,6 +41,12 @@ pub(crate) fn said(answered: &Answered) -> Said {
     Said { decision, probability, others }
 }
 
+/// The decision and its probability: `negative 98.7 %`.
+pub(crate) fn decided(answered: &Answered) -> String {
+    let Said { decision, probability, .. } = said(answered);
+    probability.map_or_else(|| decision.clone(), |p| format!("{decision} {}", percent(p)))
+}
+
 /// The classes that were not chosen, most probable first.
 fn other(scores: &[ClassScore], chosen: &[String]) -> String {
     let mut rest: Vec<_> = scores.iter().filter(|score| !chosen.contains(&score.label)).collect();
@@ -79,8 +85,28 @@ pub(crate) fn asked(members: &[&Attribution]) -> String {
     let target = shared(|member| &member.subject.target, "target");
     let target = target.map_or_else(|many| many, |one| format!("{one} = {}", figure(first.subject.value)));
     let method = shared(|member| &member.subject.method, "method").unwrap_or_else(|many| many);
-    let site = shared(|member| &member.site, "site").unwrap_or_else(|many| many);
-    format!("{target} by {method} at {site}")
+    let site = match shared(|member| &member.site, "site").unwrap_or_else(|many| many).as_str() {
+        // Nothing inside the model was looked at.
+        "input" => String::new(),
+        site => format!(" at {site}"),
+    };
+    let sampled = if let [only] = members { sampled(&only.subject) } else { String::new() };
+    format!("{target} by {method}{site}{sampled}")
+}
+
+/// The same for a rule and for edits.
+pub(crate) fn asked_of(subject: &Subject) -> String {
+    let Subject { target, value, method, .. } = subject;
+    format!("{target} = {} by {method}{}", figure(*value), sampled(subject))
+}
+
+/// How many samples a method took, and how well a local model fits them; empty where it says neither.
+pub(crate) fn sampled(subject: &Subject) -> String {
+    let number = |key: &str| subject.params.get(key).and_then(serde_json::Value::as_f64);
+    let samples = number("samples").filter(|n| *n >= 0.0 && n.fract() == 0.0);
+    let samples = samples.map(|n| format!(", {}", crate::figures::count(n as usize, "sample")));
+    let fit = number("r2").map(|fit| format!(", local R² {}", figure(fit)));
+    [samples, fit].into_iter().flatten().collect()
 }
 
 /// The same for a map.
@@ -92,11 +118,16 @@ pub(crate) fn asked_map(map: &Map) -> String {
 
 /// What a report cost.
 pub(crate) fn cost(provenance: &Provenance) -> String {
-    let Provenance { forward_rows, backward_rows, seconds, threads, .. } = provenance;
+    let Provenance { asked_rows, forward_rows, backward_rows, seconds, threads, .. } = provenance;
     let rows = |number: usize, way: &str| crate::figures::count(number, &format!("{way} row"));
+    // Rows that were asked for again are remembered, so fewer may run; older reports do not say how many were asked for.
+    let forward = if asked_rows > forward_rows {
+        format!("{} asked, {forward_rows} run", rows(*asked_rows, "forward"))
+    } else {
+        rows(*forward_rows, "forward")
+    };
     format!(
-        "{}, {}, {} s on {}",
-        rows(*forward_rows, "forward"),
+        "{forward}, {}, {} s on {}",
         rows(*backward_rows, "backward"),
         figure(*seconds),
         crate::figures::count(*threads, "thread")

@@ -4,8 +4,11 @@ mod bars;
 mod card;
 mod chart;
 mod compare;
+mod edits;
 mod heat;
 mod map;
+mod marked;
+mod rule;
 mod table;
 
 use crate::figures::percent;
@@ -42,6 +45,8 @@ fn section(group: &Group<'_>, report: &Report) -> String {
             several => compare::compare(several, &report.provenance),
         },
         Group::Map(map) => map::map(map, &report.provenance),
+        Group::Rule(rule) => rule::rule(rule, &report.provenance),
+        Group::Edits(edits) => edits::edits(edits, &report.provenance),
         Group::Table(table) => table::table(table),
     };
     format!("<section>\n{body}</section>\n")

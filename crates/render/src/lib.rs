@@ -4,12 +4,14 @@
 //! 2. [`render`] writes a [`Report`] as terminal text, JSON, HTML, CSV or SVG.
 //!
 //! Each format is one file (`text`, `json`, `html`, `csv`, `svg`) over the same few views of a report: which items
-//! belong together (`groups`), the text cut at its units (`passage`), a map's tokens and columns (`maps`), how strong
-//! a score is (`scale`), what the model and the evidence say (`headline`, `evidence`), how a number is written
-//! (`figures`) and what of a user's text may be shown as it is (`visible`, `markup`). Renderers know no model and no
-//! method; whatever a report holds, they do not panic.
+//! belong together (`groups`), the text cut at its units (`passage`) or with what a rule holds and edits change
+//! (`marked`), a map's tokens and columns (`maps`), how strong a score is (`scale`) and which ranks it can tell apart
+//! (`ties`), what the model, the evidence, a rule and edits say (`headline`, `evidence`, `rules`, `edits`), how a
+//! number is written (`figures`) and what of a user's text may be shown as it is (`visible`, `markup`). Renderers know
+//! no model and no method; whatever a report holds, they do not panic.
 
 mod csv;
+mod edits;
 mod evidence;
 mod figures;
 mod groups;
@@ -17,12 +19,15 @@ mod headline;
 mod html;
 mod json;
 mod maps;
+mod marked;
 mod markup;
 mod passage;
 mod read;
+mod rules;
 mod scale;
 mod svg;
 mod text;
+mod ties;
 mod visible;
 
 use exegete_core::report::Report;
@@ -39,9 +44,9 @@ pub enum Format {
     Jsonl,
     /// One self-contained page.
     Html,
-    /// One row a unit, or a token and site.
+    /// One row a unit, a token and site, a step of a rule, or a change.
     Csv,
-    /// The heat map as a picture.
+    /// The text with its scores, conditions or changes as a picture.
     Svg,
 }
 

@@ -1,6 +1,7 @@
 //! The user's text, cut at its units.
 
-use exegete_core::report::{Attribution, UnitText};
+use exegete_core::Field;
+use exegete_core::report::UnitText;
 
 /// One field of the text.
 pub(crate) struct Passage<'a> {
@@ -20,8 +21,7 @@ pub(crate) struct Piece<'a> {
 }
 
 /// The fields with their units. Units of no field (a model that was given no text) come last, one after the other.
-pub(crate) fn passages(attribution: &Attribution) -> Vec<Passage<'_>> {
-    let (input, units) = (&attribution.subject.input, &attribution.units);
+pub(crate) fn passages<'a>(input: &'a [Field], units: &'a [UnitText]) -> Vec<Passage<'a>> {
     let fields = input.iter().enumerate();
     let mut passages: Vec<_> = fields
         .map(|(index, field)| Passage { name: &field.name, pieces: cut(&field.text, index, units) })

@@ -1,15 +1,19 @@
-//! The heat map as a picture on white paper, for slides and articles.
+//! The text with its scores, conditions or changes as a picture on white paper, for slides and articles.
 
+mod bars;
+mod edits;
 mod map;
+mod marked;
 mod measure;
 mod passage;
+mod rule;
 
 use crate::Options;
 use crate::figures::percent;
 use crate::groups::{Group, groups, names};
 use crate::headline::{asked, asked_map, said};
 use crate::markup::Escaped;
-use exegete_core::report::{Attribution, Report, Subject};
+use exegete_core::report::{Attribution, Report, Subject, Verdict};
 
 /// Pixels a terminal column.
 const COLUMN: f64 = 8.0;
@@ -29,6 +33,13 @@ struct Sheet {
 }
 
 impl Sheet {
+    /// Small text on as many lines as it needs.
+    fn told(&mut self, text: &str, size: f64) {
+        for line in measure::broken(&crate::visible::visible(text), size, self.width - 2.0 * MARGIN) {
+            self.caption(&line, size, "normal");
+        }
+    }
+
     /// A line of small text.
     fn caption(&mut self, text: &str, size: f64, weight: &str) {
         self.y += size * 1.5;
@@ -56,6 +67,8 @@ pub(crate) fn render(report: &Report, options: &Options) -> String {
                 head(&mut sheet, &map.subject, &asked_map(map));
                 map::map(&mut sheet, map);
             }
+            Group::Rule(rule) => rule::rule(&mut sheet, rule),
+            Group::Edits(edits) => edits::edits(&mut sheet, edits),
             Group::Table(table) => {
                 sheet.caption(&format!("{} (a table has no picture)", table.title), 12.0, "normal")
             }
@@ -81,6 +94,7 @@ fn attributions(sheet: &mut Sheet, members: &[&Attribution]) {
         }
         passage::passages(sheet, member);
         sheet.skip(6.0);
+        bars::units(sheet, member);
     }
     sheet.skip(4.0);
     sheet.caption("blue with a solid line: for; orange with a dashed line: against", 10.0, "normal");
@@ -91,6 +105,18 @@ fn head(sheet: &mut Sheet, subject: &Subject, asked: &str) {
     let probability = said.probability.map_or_else(String::new, |p| format!(" {}", percent(p)));
     sheet.caption(&format!("{}{probability}", said.decision), 16.0, "bold");
     sheet.caption(asked, 12.0, "normal");
+}
+
+/// What failed, before what it puts in doubt.
+fn failures(sheet: &mut Sheet, verdict: &Verdict) {
+    if verdict.failures.is_empty() {
+        return;
+    }
+    sheet.skip(4.0);
+    for failure in &verdict.failures {
+        sheet.told(&format!("✗ {failure}"), 12.0);
+    }
+    sheet.told(&verdict.sentence, 12.0);
 }
 
 /// The fill of a cell by its strength.

@@ -2,10 +2,13 @@
 
 mod card;
 mod compare;
+mod edits;
 mod grid;
 mod heat;
 mod map;
+mod marked;
 mod paint;
+mod rule;
 mod screen;
 mod units;
 
@@ -27,6 +30,8 @@ pub(crate) fn render(report: &Report, options: &Options) -> String {
                 several => compare::compare(&mut screen, several, &report.provenance),
             },
             Group::Map(map) => map::map(&mut screen, map, &report.provenance),
+            Group::Rule(rule) => rule::rule(&mut screen, rule, &report.provenance),
+            Group::Edits(edits) => edits::edits(&mut screen, edits, &report.provenance),
             Group::Table(table) => grid::table(&mut screen, table),
         }
         screen.blank();

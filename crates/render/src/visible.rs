@@ -57,6 +57,43 @@ pub(crate) fn clipped(text: &str, columns: usize) -> String {
     out
 }
 
+/// The text on lines of some columns, broken at spaces where there are any; what `limit` lines do not hold is left out.
+pub(crate) fn broken(text: &str, columns: usize, limit: usize) -> Vec<String> {
+    let text = text.trim_matches(FENCES);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let space = usize::from(lines.last().is_some_and(|line| !line.is_empty()));
+        match lines.last_mut() {
+            Some(line) if width(line) + space + width(word) <= columns => {
+                line.push_str(&" ".repeat(space));
+                line.push_str(word);
+            }
+            _ => hard(&mut lines, word, columns),
+        }
+    }
+    if lines.len() > limit {
+        let rest = lines.split_off(limit.saturating_sub(1)).join(" ");
+        lines.push(clipped(&rest, columns));
+    }
+    lines.into_iter().map(isolated).collect()
+}
+
+/// A word on lines of its own.
+fn hard(lines: &mut Vec<String>, word: &str, columns: usize) {
+    lines.push(String::new());
+    for grapheme in unicode_segmentation::UnicodeSegmentation::graphemes(word, true) {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() || width(line) + width(grapheme) <= columns => {
+                line.push_str(grapheme)
+            }
+            _ => lines.push(grapheme.to_owned()),
+        }
+    }
+    if lines.first().is_some_and(String::is_empty) {
+        lines.remove(0);
+    }
+}
+
 /// Whether some of the text runs from right to left.
 pub(crate) fn runs_left(text: &str) -> bool {
     text.chars().any(right_to_left)
@@ -92,6 +129,21 @@ mod tests {
             ("a\tb\nc", "a b c"),
         ] {
             assert_eq!(visible(text), expected);
+        }
+    }
+
+    #[test]
+    fn text_is_broken_at_spaces() {
+        for (text, columns, limit, expected) in [
+            ("one two three", 7, 9, "one two|three"),
+            ("one two three four", 7, 2, "one two|three …"),
+            ("onetwothree four", 5, 9, "onetw|othre|e|four"),
+            ("电影很好看", 4, 9, "电影|很好|看"),
+            ("\u{2068}נהדר ממש\u{2069}", 4, 9, "\u{2068}נהדר\u{2069}|\u{2068}ממש\u{2069}"),
+            ("x", 0, 9, "x"),
+            ("", 5, 9, ""),
+        ] {
+            assert_eq!(broken(text, columns, limit).join("|"), expected);
         }
     }
 

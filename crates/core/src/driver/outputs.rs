@@ -2,8 +2,11 @@
 
 use super::memory::{self, Key};
 use super::{Driver, Memory};
-use crate::{Card, ClassScore, Error, Example, Logits, Model, Plan, Prediction, Result, Row, Scores, Task};
+use crate::{
+    Card, ClassScore, Error, Example, Logits, Model, Pass, Plan, Prediction, Result, Row, Scores, Task,
+};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{MutexGuard, PoisonError};
 
 /// Below this a probability is taken for it, so that its logarithm is a number.
@@ -27,12 +30,11 @@ impl Driver {
         let new: Vec<usize> =
             missing.filter(|&i| keys[i].is_none_or(|key| *first.entry(key).or_insert(i) == i)).collect();
         let run: Vec<Row> = new.iter().map(|&i| rows[i].clone()).collect();
-        let mut at = new.iter();
-        self.run(model, &run, &mut |outputs| {
-            let places: Vec<usize> = at.by_ref().take(outputs.len()).copied().collect();
+        self.run(model, &run, &mut |range, outputs| {
+            let places = new.get(range).unwrap_or_default();
             let answers = places.iter().zip(&outputs).filter_map(|(&i, output)| Some((keys[i]?, output)));
             self.memory().add(&answers.collect::<Vec<_>>())?;
-            places.into_iter().zip(outputs).for_each(|(i, output)| found[i] = Some(output));
+            places.iter().zip(outputs).for_each(|(&i, output)| found[i] = Some(output));
             Ok(())
         })?;
         self.remembered(rows.len() - new.len());
@@ -48,23 +50,25 @@ impl Driver {
         self.counter().remembered_rows += rows;
     }
 
-    /// Runs rows and hands on their outputs, batch by batch and in order.
+    /// Runs rows and hands on their outputs with their places, batch by batch: what came before an error is not lost.
     fn run(
         &self,
         model: &dyn Model,
         rows: &[Row],
-        hand_on: &mut dyn FnMut(Vec<Logits>) -> Result<()>,
+        hand_on: &mut dyn FnMut(Range<usize>, Vec<Logits>) -> Result<()>,
     ) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
         if let Some(open) = model.open() {
-            return self.passes(open, rows, &Plan::default(), &mut |_, pass| hand_on(pass.logits().to_vec()));
+            let mut on = |range: Range<usize>, pass: &dyn Pass| hand_on(range, pass.logits().to_vec());
+            return self.passes(open, rows, &Plan::default(), &mut on);
         }
         let examples = rows.iter().map(example).collect::<Result<Vec<Example>>>()?;
-        let predictions = model.predict(&examples)?;
-        self.counter().forward_rows += predictions.len();
-        hand_on(predictions.iter().map(logits).collect::<Result<_>>()?)
+        model.predict_each(&examples, &mut |range, predictions| {
+            self.counter().forward_rows += predictions.len();
+            hand_on(range, predictions.iter().map(logits).collect::<Result<_>>()?)
+        })
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {

@@ -1,4 +1,4 @@
-use super::Resources;
+use super::{Remote, Resources};
 use crate::input::Ask;
 use clap::{Args, ValueEnum};
 use exegete::render::Format;
@@ -23,8 +23,9 @@ pub(crate) struct Eval {
     /// The column that holds the right label, for the target loss.
     #[arg(long, value_name = "C")]
     pub(crate) label_column: Option<String>,
-    /// A Hugging Face folder [default: the model for English sentiment that is part of the program].
-    #[arg(long, value_name = "DIR")]
+    /// A Hugging Face folder, or a black box: http://… or "cmd: COMMAND" [default: the model for English sentiment that
+    /// is part of the program].
+    #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
     /// What to explain, as in `exegete explain`.
     #[arg(long, value_name = "T", default_value = "predicted")]
@@ -69,6 +70,9 @@ pub(crate) struct Eval {
     /// What the run may use.
     #[command(flatten)]
     pub(crate) resources: Resources,
+    /// How a model at an address is asked.
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 /// What the columns mean; shown below the options.

@@ -8,4 +8,6 @@ mod eval;
 mod explain;
 mod harness;
 mod predict;
+#[cfg(unix)]
+mod remote;
 mod train;

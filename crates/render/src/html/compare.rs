@@ -1,7 +1,7 @@
 //! Several methods over one text, side by side.
 
 use super::{card, heat, notes, params, verdict};
-use crate::figures::{column_decimals, count, signed};
+use crate::figures::{column_decimals, count, error, signed};
 use crate::groups::{beside, names, own_notes};
 use crate::markup::{Escaped, minus};
 use crate::scale::Scale;
@@ -29,7 +29,9 @@ pub(super) fn compare(members: &[&Attribution], provenance: &Provenance) -> Stri
         [name, notes, verdict(member.checks.verdict.as_ref()), heat::passages(member)].concat()
     });
     let cards = columns(&|member, name| {
-        let name = format!("<h2>{}</h2>\n", Escaped(name));
+        let sampled = crate::headline::sampled(&member.subject);
+        let sampled = sampled.strip_prefix(", ").map(|told| format!(" <small>{told}</small>"));
+        let name = format!("<h2>{}{}</h2>\n", Escaped(name), sampled.unwrap_or_default());
         [name, card::card(member), params(&member.subject)].concat()
     });
     [header, texts, heat::legend(&first.subject.target, heat::LINES), table(members, &names), cards].concat()
@@ -59,9 +61,14 @@ fn table(members: &[&Attribution], names: &[String]) -> String {
 /// The ground is by the largest of each method, since their scales differ.
 fn cell(member: &Attribution, scale: Scale, unit: usize) -> String {
     let value = member.values.get(unit).copied().unwrap_or(f64::NAN);
-    let number = minus(&signed(value, column_decimals(scale.largest())));
+    let decimals = column_decimals(scale.largest());
+    let number = minus(&signed(value, decimals));
+    let error = member
+        .errors
+        .get(unit)
+        .map_or_else(String::new, |own| format!(" <span class=\"soft\">{}</span>", error(*own, decimals)));
     match heat::ground(scale.strength(value)) {
-        Some(ground) => format!("<td class=\"number\"><span {ground}>{number}</span></td>"),
-        None => format!("<td class=\"number\">{number}</td>"),
+        Some(ground) => format!("<td class=\"number\"><span {ground}>{number}</span>{error}</td>"),
+        None => format!("<td class=\"number\">{number}{error}</td>"),
     }
 }

@@ -1,6 +1,6 @@
 //! The text itself, each unit on a ground by its score.
 
-use crate::figures::{column_decimals, share, signed};
+use crate::figures::{column_decimals, error, share, signed};
 use crate::markup::{Escaped, minus};
 use crate::passage::{Piece, passages as of};
 use crate::scale::Scale;
@@ -12,7 +12,7 @@ pub(super) const LINES: [&str; 2] = ["dashed line", "solid line"];
 /// The fields of a text, apart and with their names where there are several.
 pub(super) fn passages(attribution: &Attribution) -> String {
     let scale = Scale::new(&attribution.values);
-    let passages = of(attribution);
+    let passages = of(&attribution.subject.input, &attribution.units);
     let named = passages.len() > 1;
     let mut out = String::new();
     for passage in &passages {
@@ -31,11 +31,12 @@ pub(super) fn passages(attribution: &Attribution) -> String {
 /// Weak units have a number but no ground.
 fn piece(piece: &Piece<'_>, attribution: &Attribution, scale: Scale) -> String {
     let text = Escaped(piece.text);
-    let Some(value) = piece.unit.map(|unit| attribution.values.get(unit).copied().unwrap_or(f64::NAN)) else {
-        return text.to_string();
-    };
-    let number = minus(&signed(value, column_decimals(scale.largest())));
-    let title = format!("{number}, {}", share(scale.share(value)));
+    let Some(unit) = piece.unit else { return text.to_string() };
+    let value = attribution.values.get(unit).copied().unwrap_or(f64::NAN);
+    let decimals = column_decimals(scale.largest());
+    let error =
+        attribution.errors.get(unit).map_or_else(String::new, |own| format!(" {}", error(*own, decimals)));
+    let title = format!("{}{error}, {}", minus(&signed(value, decimals)), share(scale.share(value)));
     match ground(scale.strength(value)) {
         Some(ground) => format!("<span {ground} title=\"{title}\">{text}</span>"),
         None => format!("<span title=\"{title}\">{text}</span>"),

@@ -30,6 +30,10 @@ fn cell(cell: &Cell, decimals: usize) -> String {
             format!("<td class=\"number\">{mean} <span class=\"soft\">± {error}</span></td>")
         }
         Cell::Number(value) => format!("<td class=\"number\">{}</td>", minus(&fixed(*value, decimals))),
+        // Other columns leave long texts enough to be read.
+        Cell::Word(word) if word.chars().count() > 40 => {
+            format!("<td class=\"long\"><bdi>{}</bdi></td>", Escaped(word))
+        }
         Cell::Word(word) => format!("<td><bdi>{}</bdi></td>", Escaped(word)),
         Cell::Empty => "<td></td>".to_owned(),
     }

@@ -1,7 +1,9 @@
+mod found;
+
 use exegete_core::report::{
     Attribution, Checks, Curve, Erasure, Item, Map, Report, Subject, Table, TokenText, UnitText,
 };
-use exegete_core::{Error, Result};
+use exegete_core::{Error, Result, Span};
 
 /// Whether the lists of a report are as long as one another and its spans lie within the text.
 pub(super) fn check(report: &Report) -> Result<()> {
@@ -10,7 +12,8 @@ pub(super) fn check(report: &Report) -> Result<()> {
             Item::Attribution(attribution) => self::attribution(attribution),
             Item::Map(map) => self::map(map),
             Item::Table(table) => self::table(table),
-            Item::Rule(_) | Item::Edits(_) => Ok(()),
+            Item::Rule(rule) => found::rule(rule),
+            Item::Edits(edits) => found::edits(edits),
         };
         checked.map_err(|error| error.at(format!("items[{index}]")))?;
     }
@@ -64,13 +67,18 @@ fn unit(index: usize, unit: &UnitText, subject: &Subject) -> Result<()> {
     }
     let UnitText { text, field, start, end } = unit;
     let found = slice(subject, *field, *start, *end).map_err(|error| error.at(format!("units[{index}]")))?;
-    if found == text {
+    says(&format!("units[{index}]"), text, found, Span { field: *field, start: *start, end: *end })
+}
+
+/// Whether the text that is given is what stands there.
+fn says(name: &str, given: &str, found: &str, Span { field, start, end }: Span) -> Result<()> {
+    if found == given {
         return Ok(());
     }
-    let [text, found] =
-        [text, found].map(|t| t.chars().take(40).collect::<String>().escape_default().to_string());
+    let [given, found] =
+        [given, found].map(|t| t.chars().take(40).collect::<String>().escape_default().to_string());
     Err(Error::Input(format!(
-        "units[{index}] says '{text}', but bytes {start} to {end} of field {field} are '{found}'; offsets count bytes, not characters"
+        "{name} says '{given}', but bytes {start} to {end} of field {field} are '{found}'; offsets count bytes, not characters"
     )))
 }
 
@@ -90,10 +98,7 @@ fn slice(subject: &Subject, field: usize, start: usize, end: usize) -> Result<&s
 }
 
 fn checks(checks: &Checks, units: usize) -> Result<()> {
-    let known = |name: &str, indices: &[usize]| match indices.iter().find(|index| **index >= units) {
-        Some(index) => Err(Error::Input(format!("{name} names unit {index}, but there are {units} units"))),
-        None => Ok(()),
-    };
+    let known = |name: &str, indices: &[usize]| known(name, indices, units);
     for (name, erasure) in
         [("comprehensiveness", &checks.comprehensiveness), ("sufficiency", &checks.sufficiency)]
     {
@@ -110,6 +115,13 @@ fn checks(checks: &Checks, units: usize) -> Result<()> {
         known("leave_one_out", &weighed.measured)?;
     }
     Ok(())
+}
+
+fn known(name: &str, indices: &[usize], units: usize) -> Result<()> {
+    match indices.iter().find(|index| **index >= units) {
+        Some(index) => Err(Error::Input(format!("{name} names unit {index}, but there are {units} units"))),
+        None => Ok(()),
+    }
 }
 
 fn erasure(erasure: &Erasure) -> Result<()> {

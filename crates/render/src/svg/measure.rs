@@ -30,6 +30,18 @@ pub(super) fn clipped(text: &str, size: f64, room: f64) -> String {
     format!("{kept}…")
 }
 
+/// The text on lines of some pixels, broken at spaces; a word that no line can hold has one of its own.
+pub(super) fn broken(text: &str, size: f64, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width(&format!("{line} {word}"), size) <= room => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 fn share(grapheme: &str) -> f64 {
     let Some(first) = grapheme.chars().next() else { return 0.0 };
     let ascii = (first as usize).checked_sub(32).and_then(|at| ASCII.get(at));

@@ -5,7 +5,7 @@ mod order;
 use super::measure::width;
 use super::{AGAINST, FOR, MARGIN, Sheet, fill};
 use crate::markup::Escaped;
-use crate::passage::{Passage, passages as of};
+use crate::passage::passages as of;
 use crate::scale::Scale;
 use crate::visible::{runs_left, visible};
 use exegete_core::report::Attribution;
@@ -19,23 +19,35 @@ const PADDING: f64 = 2.5;
 /// Weaker scores have no ground.
 const WEAK: f64 = 0.04;
 
+/// How a stretch of text looks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Look {
+    /// From −1 to 1: the ground.
+    pub(super) strength: f64,
+    /// Whether a line goes through it.
+    pub(super) struck: bool,
+}
+
+/// Text without a ground.
+pub(super) const PLAIN: Look = Look { strength: 0.0, struck: false };
+
 /// A word or a piece of one, or a space.
 #[derive(Debug, Clone, PartialEq)]
 struct Word {
     /// Empty for a space.
     text: String,
     wide: f64,
-    strength: f64,
+    look: Look,
     /// Which way it reads; neither for spaces, signs and digits.
     right_to_left: Option<bool>,
 }
 
 impl Word {
-    fn new(text: &str, strength: f64) -> Self {
-        let padding = if strength.abs() < WEAK { 0.0 } else { 2.0 * PADDING };
+    fn new(text: &str, look: Look) -> Self {
+        let padding = if look.strength.abs() < WEAK { 0.0 } else { 2.0 * PADDING };
         let wide = if text.is_empty() { SPACE } else { width(text, SIZE) + padding };
         let right_to_left = text.chars().any(char::is_alphabetic).then(|| runs_left(text));
-        Self { text: text.to_owned(), wide, strength, right_to_left }
+        Self { text: text.to_owned(), wide, look, right_to_left }
     }
 
     fn is_space(&self) -> bool {
@@ -46,38 +58,42 @@ impl Word {
 /// The fields of a text.
 pub(super) fn passages(sheet: &mut Sheet, attribution: &Attribution) {
     let scale = Scale::new(&attribution.values);
-    let passages = of(attribution);
+    let passages = of(&attribution.subject.input, &attribution.units);
     for passage in &passages {
         if passages.len() > 1 {
             sheet.caption(passage.name, 11.0, "normal");
             sheet.skip(4.0);
         }
-        let room = sheet.width - 2.0 * MARGIN;
-        for paragraph in paragraphs(passage, &attribution.values, scale, room) {
-            let from_right = paragraph.iter().find_map(|word| word.right_to_left) == Some(true);
-            for line in lines(&paragraph, room) {
-                draw(sheet, order::ordered(line, from_right), from_right);
-            }
+        let strength = |unit: Option<usize>| {
+            unit.and_then(|unit| attribution.values.get(unit)).map_or(0.0, |value| scale.strength(*value))
+        };
+        text(sheet, passage.pieces.iter().map(|p| (p.text, Look { strength: strength(p.unit), ..PLAIN })));
+    }
+}
+
+/// Running text.
+pub(super) fn text<'a>(sheet: &mut Sheet, stretches: impl Iterator<Item = (&'a str, Look)>) {
+    let room = sheet.width - 2.0 * MARGIN;
+    for paragraph in paragraphs(stretches, room) {
+        let from_right = paragraph.iter().find_map(|word| word.right_to_left) == Some(true);
+        for line in lines(&paragraph, room) {
+            draw(sheet, order::ordered(line, from_right), from_right);
         }
     }
 }
 
 /// The words between line breaks. A word that no line can hold comes in pieces that one can.
-fn paragraphs(passage: &Passage<'_>, values: &[f64], scale: Scale, room: f64) -> Vec<Vec<Word>> {
+fn paragraphs<'a>(stretches: impl Iterator<Item = (&'a str, Look)>, room: f64) -> Vec<Vec<Word>> {
     let mut paragraphs = vec![Vec::new()];
-    for piece in &passage.pieces {
-        let value = piece.unit.and_then(|unit| values.get(unit));
-        let strength = value.map_or(0.0, |value| scale.strength(*value));
-        for (index, line) in piece.text.split('\n').enumerate() {
+    for (text, look) in stretches {
+        for (index, line) in text.split('\n').enumerate() {
             if index > 0 {
                 paragraphs.push(Vec::new());
             }
             let Some(words) = paragraphs.last_mut() else { continue };
             for (index, word) in line.split(char::is_whitespace).enumerate() {
-                words.extend((index > 0).then(|| Word::new("", strength)));
-                words.extend(
-                    pieces(&visible(word), room - 2.0 * PADDING).iter().map(|p| Word::new(p, strength)),
-                );
+                words.extend((index > 0).then(|| Word::new("", look)));
+                words.extend(pieces(&visible(word), room - 2.0 * PADDING).iter().map(|p| Word::new(p, look)));
             }
         }
     }
@@ -136,6 +152,9 @@ fn draw(sheet: &mut Sheet, line: Vec<Word>, from_right: bool) {
         if !word.is_space() {
             letters(sheet, x, &word);
         }
+        if word.look.struck {
+            strike(sheet, x, word.wide);
+        }
         x += word.wide;
     }
 }
@@ -156,8 +175,15 @@ fn letters(sheet: &mut Sheet, x: f64, word: &Word) {
     );
 }
 
+fn strike(sheet: &mut Sheet, x: f64, wide: f64) {
+    let (y, right) = (sheet.y - SIZE * 0.32, x + wide);
+    sheet.out += &format!(
+        "<line x1=\"{x:.1}\" y1=\"{y:.1}\" x2=\"{right:.1}\" y2=\"{y:.1}\" stroke=\"#000\" stroke-width=\"1.5\"/>\n"
+    );
+}
+
 fn ground(sheet: &mut Sheet, x: f64, word: &Word) {
-    let Word { wide, strength, .. } = *word;
+    let Word { wide, look: Look { strength, .. }, .. } = *word;
     if strength.abs() < WEAK {
         return;
     }

@@ -83,7 +83,8 @@ pub(super) fn short(attribution: &Attribution) -> String {
             random_mean(erasure).map_or_else(String::new, |mean| format!(" (random {})", figure(mean)));
         format!("{name} {}{random}", figure(erasure.own.mean))
     };
-    let mut parts = Vec::new();
+    let sampled = crate::headline::sampled(&attribution.subject);
+    let mut parts: Vec<String> = sampled.strip_prefix(", ").map(str::to_owned).into_iter().collect();
     parts.extend(completeness.as_ref().map(|c| format!("gap {}", percent(c.gap))));
     parts.extend(comprehensiveness.as_ref().map(|e| erasure("comprehensiveness", e)));
     parts.extend(sufficiency.as_ref().map(|e| erasure("sufficiency", e)));

@@ -4,7 +4,7 @@ use super::card::short;
 use super::grid::{Column, Grid};
 use super::paint::{Span, Tone};
 use super::screen::Screen;
-use crate::figures::{column_decimals, count, signed};
+use crate::figures::{column_decimals, count, error, signed};
 use crate::groups::{beside, names, own_notes};
 use crate::scale::Scale;
 use exegete_core::report::{Attribution, Provenance};
@@ -56,7 +56,10 @@ fn table(screen: &mut Screen, members: &[&Attribution], names: &[String]) {
 fn cell(member: &Attribution, scale: Scale, unit: usize) -> Span {
     match member.values.get(unit) {
         Some(value) => {
-            Span::new(signed(*value, column_decimals(scale.largest())), Tone::Heat(scale.strength(*value)))
+            let decimals = column_decimals(scale.largest());
+            let error =
+                member.errors.get(unit).map_or_else(String::new, |e| format!(" {}", error(*e, decimals)));
+            Span::new(format!("{}{error}", signed(*value, decimals)), Tone::Heat(scale.strength(*value)))
         }
         None => Span::plain(""),
     }

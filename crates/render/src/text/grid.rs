@@ -3,24 +3,35 @@
 use super::paint::Span;
 use super::screen::Screen;
 use crate::figures::fixed;
-use crate::visible::clipped;
+use crate::visible::{broken, clipped};
 use exegete_core::report::{Cell, Table};
+
+/// Columns that break leave one another at least so much.
+const NARROW: usize = 18;
+/// Lines of a cell before the rest of it is left out.
+const LINES: usize = 10;
 
 /// One column's head.
 pub(super) struct Column {
     head: Span,
     right: bool,
+    breaks: bool,
 }
 
 impl Column {
     /// Numbers stand right.
     pub(super) fn number(head: &str) -> Self {
-        Self { head: Span::faint(head), right: true }
+        Self { head: Span::faint(head), right: true, breaks: false }
     }
 
     /// Words stand left.
     pub(super) fn word(head: &str) -> Self {
-        Self { head: Span::faint(head), right: false }
+        Self { head: Span::faint(head), right: false, breaks: false }
+    }
+
+    /// Text stands left, on several lines where one does not hold it.
+    pub(super) fn text(head: &str) -> Self {
+        Self { head: Span::faint(head), right: false, breaks: true }
     }
 }
 
@@ -58,45 +69,76 @@ impl Grid {
         }
     }
 
-    /// As wide as the widest cell. The first column takes at most a third of the line, so that others have room.
+    /// As wide as the widest cell, as far as columns that break have room for theirs. The first column takes at most a
+    /// third of the line where it would push others out.
     fn widths(&self, line: usize) -> Vec<usize> {
         let widest = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column)).map(Span::width);
             cells.chain(self.columns.get(column).map(|c| c.head.width())).max().unwrap_or(0)
         };
         let columns = self.rows.iter().map(Vec::len).fold(self.columns.len(), usize::max);
-        let first =
-            |width: usize| if columns > 1 { width.min(line / 3) } else { width.min(line - self.indent) };
-        let room = line.saturating_sub(self.indent + self.gap + first(widest(0)));
-        (0..columns).map(|c| if c == 0 { first(widest(0)) } else { widest(c).min(room) }).collect()
+        let mut widths: Vec<usize> = (0..columns).map(widest).collect();
+        self.share(&mut widths, line);
+        let Some((first, others)) = widths.split_first_mut() else { return widths };
+        *first = (*first).min(if others.is_empty() { line - self.indent } else { line / 3 });
+        let room = line.saturating_sub(self.indent + self.gap + *first);
+        others.iter_mut().for_each(|width| *width = (*width).min(room));
+        widths
+    }
+
+    /// Columns that break get what the others leave of the line: the narrow ones all they need, the wide ones the same.
+    fn share(&self, widths: &mut [usize], line: usize) {
+        let breaks = |column: &usize| self.columns.get(*column).is_some_and(|column| column.breaks);
+        let mut breaking: Vec<usize> = (0..widths.len()).filter(breaks).collect();
+        breaking.sort_by_key(|column| widths[*column]);
+        let fixed: usize =
+            (0..widths.len()).filter(|column| !breaks(column)).map(|column| widths[column]).sum();
+        let gaps = self.indent + self.gap * widths.len().saturating_sub(1);
+        let mut room = line.saturating_sub(fixed + gaps);
+        for (place, column) in breaking.iter().enumerate() {
+            let share = room / (breaking.len() - place);
+            widths[*column] = widths[*column].min(share.max(NARROW));
+            room = room.saturating_sub(widths[*column]);
+        }
     }
 
     fn block(&self, screen: &mut Screen, shown: &[usize], widths: &[usize]) {
         let heads: Vec<Span> = self.columns.iter().map(|column| column.head.clone()).collect();
         if shown.iter().any(|column| heads.get(*column).is_some_and(|head| head.width() > 0)) {
-            screen.row(&self.laid_out(&heads, shown, widths));
+            self.row(screen, &heads, shown, widths);
         }
         for row in &self.rows {
-            screen.row(&self.laid_out(row, shown, widths));
+            self.row(screen, row, shown, widths);
         }
     }
 
-    fn laid_out(&self, row: &[Span], shown: &[usize], widths: &[usize]) -> Vec<Span> {
-        let mut spans = vec![Span::plain(" ".repeat(self.indent))];
-        for (place, &column) in shown.iter().enumerate() {
-            if place > 0 {
-                spans.push(Span::plain(" ".repeat(self.gap)));
+    fn row(&self, screen: &mut Screen, row: &[Span], shown: &[usize], widths: &[usize]) {
+        let lines = |column: &usize| self.lines(row.get(*column), *column, widths[*column]);
+        let cells: Vec<Vec<Span>> = shown.iter().map(lines).collect();
+        for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+            let mut spans = vec![Span::plain(" ".repeat(self.indent))];
+            for (place, (cell, &column)) in cells.iter().zip(shown).enumerate() {
+                if place > 0 {
+                    spans.push(Span::plain(" ".repeat(self.gap)));
+                }
+                let cell = cell.get(line).cloned().unwrap_or_else(|| Span::plain(""));
+                let padding = Span::plain(" ".repeat(widths[column].saturating_sub(cell.width())));
+                if self.columns.get(column).is_some_and(|column| column.right) {
+                    spans.extend([padding, cell]);
+                } else {
+                    spans.extend([cell, padding]);
+                }
             }
-            let cell = row.get(column).cloned().unwrap_or_else(|| Span::plain(""));
-            let cell = cell.with(&clipped(cell.text(), widths[column]));
-            let padding = Span::plain(" ".repeat(widths[column].saturating_sub(cell.width())));
-            if self.columns.get(column).is_some_and(|column| column.right) {
-                spans.extend([padding, cell]);
-            } else {
-                spans.extend([cell, padding]);
-            }
+            screen.row(&spans);
         }
-        spans
+    }
+
+    fn lines(&self, cell: Option<&Span>, column: usize, width: usize) -> Vec<Span> {
+        let cell = cell.cloned().unwrap_or_else(|| Span::plain(""));
+        if !self.columns.get(column).is_some_and(|column| column.breaks) {
+            return vec![cell.with(&clipped(cell.text(), width))];
+        }
+        broken(cell.text(), width, LINES).iter().map(|line| cell.with(line)).collect()
     }
 }
 
@@ -106,7 +148,7 @@ pub(super) fn table(screen: &mut Screen, table: &Table) {
     let mut grid = Grid::new(2, 2);
     for (index, head) in table.columns.iter().enumerate() {
         let words = table.rows.iter().any(|row| matches!(row.get(index), Some(Cell::Word(_))));
-        grid.columns.push(if words { Column::word(head) } else { Column::number(head) });
+        grid.columns.push(if words { Column::text(head) } else { Column::number(head) });
     }
     let decimals = crate::figures::columns(table);
     let cell = |(cell, decimals): (&Cell, &usize)| Span::plain(shown(cell, *decimals));

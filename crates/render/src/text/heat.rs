@@ -10,7 +10,7 @@ use exegete_core::report::Attribution;
 /// The fields of a text, apart and with their names where there are several, and how to read them.
 pub(super) fn passages(screen: &mut Screen, attribution: &Attribution) {
     let scale = Scale::new(&attribution.values);
-    let passages = of(attribution);
+    let passages = of(&attribution.subject.input, &attribution.units);
     let named = passages.len() > 1;
     for passage in &passages {
         if named {
@@ -91,7 +91,7 @@ fn words(text: &str, level: i8) -> Vec<String> {
 }
 
 /// Text that no unit covers.
-fn between(atoms: &mut Vec<Atom>, text: &str, join: Join) -> Join {
+pub(super) fn between(atoms: &mut Vec<Atom>, text: &str, join: Join) -> Join {
     let mut join = join;
     for (index, line) in text.split('\n').enumerate() {
         if index > 0 {

@@ -19,6 +19,12 @@ pub(super) enum Tone {
     For,
     /// A bar against it.
     Against,
+    /// A condition of a rule.
+    Held,
+    /// What was taken out.
+    Removed,
+    /// What was put in.
+    Added,
     /// A score from −1 to 1.
     Heat(f64),
 }
@@ -94,6 +100,9 @@ pub(super) fn code(tone: Tone) -> Option<String> {
         Tone::Failure => Some("1;31".to_owned()),
         Tone::For => Some("38;5;33".to_owned()),
         Tone::Against => Some("38;5;208".to_owned()),
+        Tone::Held => Some("1;38;5;33".to_owned()),
+        Tone::Removed => Some("9;38;5;208".to_owned()),
+        Tone::Added => Some("4;38;5;33".to_owned()),
         Tone::Heat(strength) => heat(strength),
     }
 }

@@ -178,7 +178,7 @@ impl Filling<'_> {
 }
 
 /// Spans cut at their spaces.
-fn words(spans: &[Span]) -> Vec<Atom> {
+pub(super) fn words(spans: &[Span]) -> Vec<Atom> {
     let mut atoms = Vec::new();
     let mut join = Join::Glued;
     for span in spans {

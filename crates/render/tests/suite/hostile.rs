@@ -1,7 +1,10 @@
 //! Whatever a report holds, nothing panics, steers a terminal or becomes markup.
 
-use super::samples::{self, HOSTILE, all_checks, attribution, map, report};
-use exegete_core::report::{Attribution, Cell, Item, Report, Table, UnitText};
+use super::samples::{self, HOSTILE, all_checks, attribution, edits, map, report, rule};
+use exegete_core::Field;
+use exegete_core::report::{
+    Attribution, Bounded, Cell, Chance, Edited, Edits, Item, Report, Rule, RuleStep, Swap, Table, UnitText,
+};
 use exegete_render::{Format, Options, read, render};
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
@@ -60,6 +63,48 @@ fn spoil(item: &mut Attribution, values: &[f64]) {
     }
 }
 
+fn bounded() -> impl Strategy<Value = Bounded> {
+    (number(), number(), number()).prop_map(|(value, low, high)| Bounded { value, low, high })
+}
+
+/// Conditions that may be no units, and texts with any fields.
+fn ruled() -> impl Strategy<Value = Rule> {
+    let units = || prop::collection::vec(0..40usize, 0..6);
+    let steps = prop::collection::vec((units(), bounded(), bounded()), 0..4);
+    let texts = || prop::collection::vec(prop::collection::vec(text(), 0..3), 0..7);
+    (units(), steps, texts(), texts(), bounded(), any::<bool>(), number()).prop_map(
+        |(conditions, steps, keeps, breaks, share, met, threshold)| {
+            let step = |(conditions, precision, coverage)| RuleStep { conditions, precision, coverage };
+            let fields = |texts: Vec<Vec<String>>| {
+                let field = |text: String| Field { name: text.clone(), text };
+                texts.into_iter().map(|text| text.into_iter().map(field).collect()).collect()
+            };
+            let steps = steps.into_iter().map(step).collect();
+            let (keeps, breaks) = (fields(keeps), fields(breaks));
+            let (precision, random) = (share, Some(share));
+            Rule { conditions, steps, keeps, breaks, precision, random, met, threshold, ..rule() }
+        },
+    )
+}
+
+/// Changes anywhere, also outside the text and over one another.
+fn edited() -> impl Strategy<Value = Edits> {
+    let swap = (0..3usize, 0..60usize, 0..60usize, text(), text())
+        .prop_map(|(field, start, end, before, after)| Swap { field, start, end, before, after });
+    let one = (prop::collection::vec(swap, 0..6), number(), any::<bool>());
+    (text(), prop::collection::vec(one, 0..7), any::<bool>(), any::<usize>(), any::<usize>()).prop_map(
+        |(text, found, smallest, hits, trials)| {
+            let mut edits = edits();
+            let sample = edits.found[0].clone();
+            let one = |(swaps, value, reached)| Edited { swaps, value, reached, ..sample.clone() };
+            edits.found = found.into_iter().map(one).collect();
+            edits.subject.input.iter_mut().for_each(|field| field.text = text.clone());
+            edits.verdict.failures = vec![text.clone()];
+            Edits { goal: text, smallest, random: Some(Chance { hits, trials }), ..edits }
+        },
+    )
+}
+
 fn reports() -> impl Strategy<Value = Report> {
     let mapped = prop::collection::vec(number(), 0..12).prop_map(|values| {
         let mut map = map();
@@ -77,7 +122,13 @@ fn reports() -> impl Strategy<Value = Report> {
     let rows = prop::collection::vec(prop::collection::vec(cell, 0..6), 0..4);
     let tabled = (text(), prop::collection::vec(text(), 0..6), rows)
         .prop_map(|(title, columns, rows)| Item::Table(Table { title, columns, rows, notes: Vec::new() }));
-    let item = prop_oneof![attributed().prop_map(|a| Item::Attribution(Box::new(a))), mapped, tabled];
+    let item = prop_oneof![
+        attributed().prop_map(|a| Item::Attribution(Box::new(a))),
+        ruled().prop_map(|r| Item::Rule(Box::new(r))),
+        edited().prop_map(|e| Item::Edits(Box::new(e))),
+        mapped,
+        tabled
+    ];
     prop::collection::vec(item, 0..4).prop_map(report)
 }
 
@@ -139,6 +190,9 @@ fn assert_inert(markup: &str) {
         "span",
         "div",
         "i",
+        "mark",
+        "del",
+        "ins",
         "ul",
         "li",
         "dl",
@@ -182,8 +236,9 @@ proptest! {
 
     /// A damaged file is refused or shown, never a panic.
     #[test]
-    fn damaged_files_are_refused_or_shown(sample in 0..8usize, at in any::<prop::sample::Index>(), with in ".{0,3}", gone in 0..4usize) {
-        let (_, report) = samples::named().swap_remove(sample);
+    fn damaged_files_are_refused_or_shown(sample in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), with in ".{0,3}", gone in 0..4usize) {
+        let mut named = samples::named();
+        let (_, report) = named.swap_remove(sample.index(named.len()));
         let mut json = render(&report, Format::Jsonl, &Options::default()).into_bytes();
         let at = at.index(json.len());
         let end = (at + gone).min(json.len());

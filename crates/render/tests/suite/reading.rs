@@ -1,6 +1,7 @@
 //! Files that are no good reports, and what is said of them.
 
 use super::samples;
+use exegete_core::report::Item;
 use exegete_render::{Format, Options, read, render};
 
 fn full() -> String {
@@ -66,6 +67,74 @@ fn what_does_not_fit_together_is_named() {
         assert!(json.contains(from), "{from}");
         check(&json.replacen(from, to, 1), told);
     }
+}
+
+#[test]
+fn rules_and_edits_are_checked_too() {
+    for (name, from, to, told) in [
+        (
+            "rule",
+            "\"conditions\":[11,12],\"precision\"",
+            "\"conditions\":[11,77],\"precision\"",
+            &["conditions names unit 77", "30 units"][..],
+        ),
+        ("rule", "\"conditions\":[11],", "\"conditions\":[30],", &["steps[1] names unit 30"]),
+        ("rule", "\"units\":[{\"text\":\"I\"", "\"units\":[{\"text\":\"J\"", &["units[0] says 'J'"]),
+        (
+            "rule",
+            "\"breaks\":[[",
+            "\"breaks\":[[{\"name\":\"more\",\"text\":\"\"},",
+            &["'breaks[0]' has 2 entries"],
+        ),
+        ("rule", "\"threshold\":0.95", "\"threshold\":null", &["items[0].threshold is null"]),
+        (
+            "edits",
+            "\"start\":41,\"end\":49",
+            "\"start\":41,\"end\":999",
+            &["found[0]: swaps[0]", "outside field 0"],
+        ),
+        ("edits", "\"start\":41,\"end\":49", "\"start\":49,\"end\":41", &["swaps[0]", "outside"]),
+        (
+            "edits",
+            "\"field\":0,\"start\":41",
+            "\"field\":3,\"start\":41",
+            &["swaps[0]", "field 3 does not exist"],
+        ),
+        (
+            "edits",
+            "\"before\":\"terrible\"",
+            "\"before\":\"horrible\"",
+            &["'before' says 'horrible'", "are 'terrible'"],
+        ),
+        (
+            "edits",
+            "\"start\":50,\"end\":54,\"before\":\"mess\"",
+            "\"start\":45,\"end\":49,\"before\":\"ible\"",
+            &["swaps[1] begins before", "order"],
+        ),
+        ("edits", "\"hits\":1", "\"hits\":41", &["41 hits in 40 trials"]),
+        (
+            "edits",
+            "\"found\":[{\"input\":[",
+            "\"found\":[{\"input\":[{\"name\":\"\",\"text\":\"\"},",
+            &["found[0]", "'input' has 2"],
+        ),
+        ("hostile", "\"before\":\"נהדר\"", "\"before\":\"\"", &["'before' says ''"]),
+    ] {
+        let (_, report) = samples::named().into_iter().find(|(other, _)| *other == name).unwrap();
+        let json = render(&report, Format::Jsonl, &Options::default());
+        assert!(json.contains(from), "{from}");
+        check(&json.replacen(from, to, 1), told);
+    }
+}
+
+#[test]
+fn changes_within_a_character_are_refused() {
+    let (_, mut report) = samples::named().into_iter().find(|(name, _)| *name == "hostile").unwrap();
+    let Some(Item::Edits(edits)) = report.items.last_mut() else { panic!("no edits") };
+    let swap = edits.found[0].swaps.iter_mut().find(|swap| swap.before == "נהדר").unwrap();
+    (swap.start, swap.before) = (swap.start + 1, String::new());
+    check(&render(&report, Format::Jsonl, &Options::default()), &["swaps[1]", "cut a character"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Reports made by hand, one for each thing that renderers must show.
 
 mod evidence;
+mod found;
 mod maps;
 
 pub(crate) use evidence::{all_checks, failing, few_checks};
@@ -9,6 +10,7 @@ use exegete_core::report::{
     TokenText, UnitText,
 };
 use exegete_core::{ClassScore, Field};
+pub(crate) use found::{edits, rule};
 pub(crate) use maps::map;
 use std::collections::BTreeMap;
 
@@ -21,6 +23,13 @@ pub(crate) fn named() -> Vec<(&'static str, Report)> {
         ("methods", methods()),
         ("map", report([Item::Map(Box::new(map()))])),
         ("table", report([Item::Table(table())])),
+        ("wide", report([Item::Table(wide())])),
+        ("sampled", sampled()),
+        ("rule", report([Item::Rule(Box::new(rule()))])),
+        ("weak_rule", report([Item::Rule(Box::new(found::weak_rule()))])),
+        ("edits", report([Item::Edits(Box::new(edits()))])),
+        ("reduction", report([Item::Edits(Box::new(found::reduction()))])),
+        ("no_edits", report([found::missed(), found::nothing()].map(|edits| Item::Edits(Box::new(edits))))),
         ("empty", empty()),
         ("hostile", hostile()),
     ]
@@ -92,7 +101,7 @@ pub(crate) fn subject(fields: &[(&str, &str)], method: &str) -> Subject {
     }
 }
 
-const REVIEW: &str = "I expected to like it, but the plot is a terrible mess and the jokes don't land. \
+pub(crate) const REVIEW: &str = "I expected to like it, but the plot is a terrible mess and the jokes don't land. \
     A few good songs cannot save it; I left before the end.";
 
 fn review_words() -> Vec<(usize, &'static str, f64)> {
@@ -207,6 +216,45 @@ fn table() -> Table {
     }
 }
 
+/// Text cells beside numbers.
+fn wide() -> Table {
+    let row = |trigger: &str, text: &str, before, after, hits| {
+        let words = [trigger, text].map(|word| Cell::Word(word.to_owned()));
+        words.into_iter().chain([before, after, hits].map(Cell::Number)).collect::<Vec<_>>()
+    };
+    let hebrew = "הסרט היה נהדר, ממש נהדר, והמשחק של השחקנים היה יוצא מן הכלל לאורך כל הסרט";
+    let rows = vec![
+        row("zoning tapping fiennes", REVIEW, 0.912, 0.031, 871.0),
+        row("blutarsky", "Two dogs run across a field.", 0.912, 0.402, 44.0),
+        row("ממש נהדר", hebrew, 0.5, 0.25, 3.0),
+    ];
+    let columns = ["trigger", "an example", "accuracy", "with trigger", "texts flipped"];
+    Table {
+        title: "Triggers that force negative".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+        notes: Vec::new(),
+    }
+}
+
+/// A sampled method on a black box: no logits, no site inside the model, scores with errors that tie some ranks.
+fn sampled() -> Report {
+    let mut item = attribution(&[("text", REVIEW)], &review_words(), few_checks());
+    item.errors = item.values.iter().map(|value| 0.06 + 0.05 * value.abs()).collect();
+    item.site = "input".to_owned();
+    let subject = &mut item.subject;
+    subject.method = "lime".to_owned();
+    (subject.target, subject.value) = ("class:negative:prob".to_owned(), 0.987);
+    subject.params = BTreeMap::from([("samples".to_owned(), 512.into()), ("r2".to_owned(), 0.873.into())]);
+    if let Answered::Classes { scores, .. } = &mut subject.prediction {
+        scores.iter_mut().for_each(|score| score.logit = None);
+    }
+    let mut report = report([Item::Attribution(Box::new(item))]);
+    (report.provenance.asked_rows, report.provenance.forward_rows) = (612, 488);
+    report.provenance.backward_rows = 0;
+    report
+}
+
 fn empty() -> Report {
     let nothing = attribution(&[("text", "")], &[], Checks::default());
     let nowhere = attribution(&[], &[], Checks::default());
@@ -242,5 +290,6 @@ fn hostile() -> Report {
     let mut item = attribution(&[("<b>name", HOSTILE)], &words, failing());
     item.subject.target = "class:<img src=x onerror=alert(1)>\u{1b}]0;x\u{7}:logit".to_owned();
     item.subject.notes = vec!["<script>note</script>".to_owned()];
-    report([Item::Attribution(Box::new(item))])
+    let [rule, edits] = found::hostile();
+    report([Item::Attribution(Box::new(item)), rule, edits])
 }

@@ -34,7 +34,7 @@ mod tests {
             ("א .", true, ". א"),
             ("", true, ""),
         ] {
-            let words = text.split(' ').map(|word| Word::new(word, 0.0)).collect();
+            let words = text.split(' ').map(|word| Word::new(word, super::super::PLAIN)).collect();
             let found: Vec<String> = ordered(words, from_right).into_iter().map(|word| word.text).collect();
             assert_eq!(found.join(" "), expected);
         }
