@@ -152,3 +152,13 @@ fn poor(explained: f64, prediction: f64, whole: f64) -> Option<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod notes {
+    #[test]
+    fn a_poor_fit_is_said() {
+        assert_eq!(super::poor(0.7, 0.9, 0.9), None);
+        let note = super::poor(0.31, 0.55, 0.9).unwrap();
+        assert!(note.contains("31 %") && note.contains("0.550") && note.contains("0.900"), "{note}");
+    }
+}
