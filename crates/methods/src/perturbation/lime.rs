@@ -63,7 +63,11 @@ impl Lime {
         })
     }
 
-    /// A weight for each unit.
+    /// Whether every place of a word shows the weight of them all.
+    pub(super) fn shares_weights(&self) -> bool {
+        self.features == Features::Words
+    }
+
     fn search(&self, job: &Job<'_>, bag: &Bag) -> Result<Found> {
         let size = match self.effort.samples {
             Some(samples) => Size::Fixed(samples),

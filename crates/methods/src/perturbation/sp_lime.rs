@@ -29,6 +29,8 @@ const WORDS: usize = 30;
 
 struct SpLime {
     texts: usize,
+    /// Whether every place of a word shows the weight of them all.
+    shared: bool,
     chosen: Chosen,
 }
 
@@ -36,19 +38,25 @@ impl SpLime {
     fn new(settings: &mut Settings) -> Result<Self> {
         let texts = settings.count("texts")?.unwrap_or(TEXTS);
         // With a weight for every word each text would cover all of its words, whatever they weigh.
-        let method = Box::new(Lime::new(settings, Some(KEPT))?);
-        let chosen = Chosen { info: &lime::INFO, method, reduce: None, normalise: Normalise::None };
-        Ok(Self { texts, chosen })
+        let method = Lime::new(settings, Some(KEPT))?;
+        let shared = method.shares_weights();
+        let (method, normalise) = (Box::new(method), Normalise::None);
+        Ok(Self { texts, shared, chosen: Chosen { info: &lime::INFO, method, reduce: None, normalise } })
     }
 
-    /// The weight of each word of a text, over all targets.
+    /// The weight of each word of a text in lower case, over all its places and all targets.
     fn words(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, f64>> {
         let mut words = BTreeMap::new();
         for target in asked.targets()? {
             let job = asked.job(target);
             let Scores::Units(values) = self.chosen.method.explain(&job)?.scores else { continue };
+            let mut spelled = BTreeMap::new();
             for (unit, value) in job.units.iter().zip(values).filter(|(_, value)| *value != 0.0) {
-                *words.entry(text_of(&job, unit.span)).or_default() += value;
+                let sum: &mut f64 = spelled.entry(text_of(&job, unit.span)).or_default();
+                *sum = if self.shared { value } else { *sum + value };
+            }
+            for (word, value) in spelled {
+                *words.entry(word.to_lowercase()).or_default() += value;
             }
         }
         Ok(words)
@@ -64,10 +72,10 @@ impl SpLime {
     }
 }
 
-/// What a span says, in lower case.
+/// What a span says.
 fn text_of(job: &Job<'_>, span: exegete_core::Span) -> String {
     let field = job.encoded().fields.get(span.field);
-    field.and_then(|field| field.text.get(span.start..span.end)).unwrap_or_default().to_lowercase()
+    field.and_then(|field| field.text.get(span.start..span.end)).unwrap_or_default().to_owned()
 }
 
 impl Survey for SpLime {

@@ -227,3 +227,43 @@ impl Near {
         powers[apart as usize] + LINEAR * f64::from(1 + shared)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// g at all 2⁶ texts, one by one, gives what its projection gives.
+    #[test]
+    fn the_projection_is_the_fit_to_all_texts() {
+        const N: usize = 6;
+        let f = |x: &[f64]| x[0] + (2.0 * x[1] - x[2]).tanh() + x[3] * x[4];
+        let texts: Vec<Vec<f64>> =
+            (0..1usize << N).rev().map(|bits| (0..N).map(|i| (bits >> i & 1) as f64).collect()).collect();
+        let rows = |texts: &[Vec<f64>], weight: &dyn Fn(usize) -> f64, f: &dyn Fn(&[f64]) -> f64| Rows {
+            words: N,
+            present: texts.concat(),
+            weights: texts.iter().map(|text| weight(dot(text, text) as usize)).collect(),
+            values: texts.iter().map(|text| f(text)).collect(),
+        };
+        let some: Vec<Vec<f64>> = texts.iter().step_by(3).cloned().collect();
+        let drawn = rows(&some, &|_| 1.0, &f);
+        let guess = Guess::of(&drawn);
+        let g = |z: &[f64]| {
+            let apart = |x: &[f64]| x.iter().zip(z).filter(|(a, b)| a != b).count();
+            let k = |x: &[f64]| guess.powers[apart(x)] + LINEAR * (1.0 + dot(x, z));
+            guess.rows.iter().zip(&guess.factors).map(|(&row, a)| a * k(drawn.present(row))).sum::<f64>()
+        };
+        let samples = 500.0;
+        let sets = |k: usize| ways(N, k).exp();
+        let weight = |k: usize| if k == N { 1.0 } else { (samples - 1.0) * mass(k, N) / sets(k) };
+        let all = rows(&texts, &weight, &g);
+        for kept in [vec![0, 1, 2, 3, 4, 5], vec![4, 1]] {
+            let expected = all.moments(&all.values).ridge(&kept, 1.0);
+            let found = guess.projection(&drawn, &kept, 1.0, samples);
+            assert!((found.intercept - expected.intercept).abs() < 1e-7);
+            let pairs = found.coefficients.iter().zip(&expected.coefficients);
+            pairs.for_each(|(f, e)| assert!((f - e).abs() < 1e-7, "{f} is not {e}"));
+        }
+        assert!(guess.powers[1] > 0.0, "only the linear part was tested");
+    }
+}

@@ -84,7 +84,7 @@ impl Walk<'_> {
 
     /// Whether the last active word adds anything to the others.
     fn is_independent(&self) -> bool {
-        self.direction().iter().all(|d| d.is_finite()) && self.direction().last() != Some(&0.0)
+        self.direction().last().is_some_and(|d| d.is_finite() && *d != 0.0)
     }
 
     fn direction(&self) -> Vec<f64> {

@@ -60,7 +60,7 @@ impl Search {
                 let (samples, whole) = (values.len(), values[0]);
                 return Ok(Found { picture, samples, whole, is_exact: sample.is_complete() });
             }
-            goal = most.min(goal + goal / 2);
+            goal = most.min(goal + (goal / 4).max(1));
         }
     }
 
