@@ -2,8 +2,8 @@
 //! presences z of words. M. T. Ribeiro, S. Singh, C. Guestrin, *"Why should I trust you?" Explaining the predictions of
 //! any classifier*, 2016; the weights and the ridge are those of the authors' package.
 //!
-//! [`sample`] draws texts, [`rows`] and [`choose`] fit, [`guess`] makes the fit need fewer rows, [`picture`] puts it
-//! together with its errors, and [`search`] goes on until they are small.
+//! `sample` draws texts, `rows` and `choose` fit, `guess` makes the fit need fewer rows, `picture` puts it
+//! together with its errors, and `search` goes on until they are small.
 
 mod bag;
 mod cholesky;
