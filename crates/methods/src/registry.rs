@@ -154,6 +154,8 @@ pub const METHODS: &[&Info] = &[
     &perturbation::permutation_shap::INFO,
     &perturbation::kernel_shap::INFO,
     &perturbation::partition_shap::INFO,
+    &perturbation::lime::INFO,
+    &perturbation::sp_lime::INFO,
 ];
 
 /// The method of this name.
