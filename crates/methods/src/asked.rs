@@ -181,7 +181,7 @@ impl<'a> Asked<'a> {
 const INPUT: &str = "input";
 
 /// What an output means.
-fn scores(model: &dyn Model, encoded: &Encoded, logits: &Logits) -> Result<Scores> {
+pub(crate) fn scores(model: &dyn Model, encoded: &Encoded, logits: &Logits) -> Result<Scores> {
     match model.open() {
         Some(open) => open.scores(encoded, logits),
         None => Ok(plain_scores(model.card(), logits)),

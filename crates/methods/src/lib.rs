@@ -30,6 +30,8 @@ pub mod quadrature;
 #[cfg(test)]
 mod recorded;
 mod registry;
+pub mod rules;
+pub mod search;
 mod settings;
 pub mod statistics;
 mod story;

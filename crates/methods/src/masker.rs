@@ -97,25 +97,28 @@ impl Masker {
 
     /// What a reader sees of the text then.
     pub fn shown(&self, job: &Job<'_>, hidden: &Set, draw: u64) -> Result<Vec<Field>> {
-        let instead = match self {
-            Self::Mask | Self::Pad | Self::Unknown => Some(self.token(job.model)?.piece),
-            _ => None,
-        };
-        let mut pieces: Vec<(Span, &str)> = Vec::new();
+        let mut pieces: Vec<(Span, String)> = Vec::new();
         for (index, unit) in job.units.iter().enumerate() {
-            match (hidden.contains(&index), self) {
-                (false, _) => pieces.push((unit.span, job.encoded().slice(unit.span))),
-                (true, Self::Sampled(words)) => {
-                    pieces.push((unit.span, &drawn(words, job, index, draw).text))
-                }
-                (true, _) => pieces.extend(instead.as_deref().map(|piece| (unit.span, piece))),
-            }
+            let piece = match hidden.contains(&index) {
+                false => Some(job.encoded().slice(unit.span).to_owned()),
+                true => self.instead(job, index, draw)?,
+            };
+            pieces.extend(piece.map(|piece| (unit.span, piece)));
         }
         let field = |(index, field): (usize, &Field)| {
-            let own = pieces.iter().filter(|(span, _)| span.field == index).copied();
-            field.with(&own.collect::<Vec<_>>())
+            let own = pieces.iter().filter(|(span, _)| span.field == index);
+            field.with(&own.map(|(span, piece)| (*span, piece.as_str())).collect::<Vec<_>>())
         };
         Ok(job.encoded().fields.iter().enumerate().map(field).collect())
+    }
+
+    /// What a reader sees in place of one unit; nothing where it is taken out.
+    pub fn instead(&self, job: &Job<'_>, unit: usize, draw: u64) -> Result<Option<String>> {
+        Ok(match self {
+            Self::Mask | Self::Pad | Self::Unknown => Some(self.token(job.model)?.piece),
+            Self::Sampled(words) => Some(drawn(words, job, unit, draw).text.clone()),
+            Self::Delete | Self::Zero => None,
+        })
     }
 
     fn replaced(&self, job: &Job<'_>, words: &Words, hidden: &Set, draw: u64) -> Result<Row> {

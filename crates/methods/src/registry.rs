@@ -1,6 +1,6 @@
 //! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
 
-use crate::{Baseline, Explained, Job, Request, Settings, attention, gradient, perturbation};
+use crate::{Baseline, Explained, Job, Request, Settings, attention, gradient, perturbation, rules, search};
 use exegete_core::report::{Item, Subject};
 use exegete_core::{Driver, Error, Example, Model, Result};
 use std::collections::BTreeMap;
@@ -156,6 +156,9 @@ pub const METHODS: &[&Info] = &[
     &perturbation::partition_shap::INFO,
     &perturbation::lime::INFO,
     &perturbation::sp_lime::INFO,
+    &rules::anchors::INFO,
+    &search::input_reduction::INFO,
+    &search::flipping_set::INFO,
 ];
 
 /// The method of this name.

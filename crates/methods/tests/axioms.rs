@@ -171,8 +171,11 @@ fn every_page_is_a_page_and_every_file_is_listed() {
             assert!(info.page.contains(section), "{}: no section '{section}'", info.name);
         }
     }
-    let parts = ["mod", "path", "cholesky", "game", "groups", "moments", "owen", "tree"];
-    for folder in ["gradient", "attention", "perturbation"] {
+    let parts = [
+        "mod", "path", "cholesky", "game", "groups", "moments", "owen", "tree", "asking", "sets", "wording",
+        "planted",
+    ];
+    for folder in ["gradient", "attention", "perturbation", "rules", "search"] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
         for entry in std::fs::read_dir(path).unwrap().flatten() {
             let file = entry.path();

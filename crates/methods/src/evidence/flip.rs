@@ -2,6 +2,7 @@
 
 use super::ranking::{Rankings, shuffled};
 use super::{STAGE_FLIP, erasure};
+use crate::search::sets::{combinations, every};
 use crate::{Job, Masked, Outcome, Set};
 use exegete_core::Result;
 use exegete_core::report::Flip;
@@ -112,24 +113,6 @@ fn random_sets(job: &Job<'_>, units: usize, size: usize, measured: &[usize]) -> 
     (0..RANDOM_SETS).map(set).collect()
 }
 
-/// How many sets of a size there are, counted no further than needed.
-fn combinations(units: usize, size: usize) -> usize {
-    let size = size.min(units - size);
-    (0..size).try_fold(1usize, |count, i| Some(count.checked_mul(units - i)? / (i + 1))).unwrap_or(usize::MAX)
-}
-
-fn every(units: usize, size: usize) -> Vec<Set> {
-    let mut sets: Vec<Set> = vec![Vec::new()];
-    for _ in 0..size {
-        let longer = |set: Set| {
-            let next = set.last().map_or(0, |last| last + 1);
-            (next..units).map(move |unit| set.iter().copied().chain([unit]).collect())
-        };
-        sets = sets.into_iter().flat_map(longer).collect();
-    }
-    sets
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,13 +138,5 @@ mod tests {
         check(7, &[&[1, 2, 3, 4], &[5, 6]]);
         let (third, last) = ([9, 10, 11, 12, 13, 14, 15, 16], [24]);
         check(25, &[&[1, 2, 3, 4], &[5, 6, 7, 8], &third, &last]);
-    }
-
-    #[test]
-    fn few_sets_are_all_tried() {
-        assert_eq!(every(4, 2).len(), combinations(4, 2));
-        assert_eq!(every(3, 2), [[0, 1], [0, 2], [1, 2]]);
-        assert_eq!(combinations(6, 3), 20);
-        assert_eq!(combinations(500, 250), usize::MAX);
     }
 }

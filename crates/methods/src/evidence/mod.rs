@@ -15,7 +15,7 @@ mod leave_one_out;
 mod randomisation;
 mod ranking;
 mod sensitivity;
-mod sentence;
+pub(crate) mod sentence;
 mod stability;
 pub mod verdict;
 

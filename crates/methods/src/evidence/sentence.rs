@@ -2,7 +2,7 @@ use super::erasure::sizes;
 use super::verdict::Facts;
 use crate::Job;
 use exegete_core::report::{Checks, Flip};
-use exegete_core::{Choice, Quantity, Target, Task, Units};
+use exegete_core::{Choice, Encoded, Quantity, Target, Task, Unit, Units};
 
 /// Letters of a quoted unit that are shown, and how many units are listed.
 const LONGEST: usize = 30;
@@ -19,7 +19,7 @@ pub(super) fn sentence(job: &Job<'_>, facts: &Facts<'_>, ranking: &[usize], chec
 }
 
 /// What a unit is called.
-pub(super) fn noun(kind: Units, count: usize) -> String {
+pub(crate) fn noun(kind: Units, count: usize) -> String {
     format!("{kind}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -119,12 +119,17 @@ fn digits(before: f64, others: &[f64]) -> usize {
     (2..=4).find(|&digits| apart(digits)).unwrap_or(2)
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
 fn list(facts: &Facts<'_>, units: &[usize]) -> String {
-    let text = |&unit: &usize| quote(facts.encoded.slice(facts.units[unit].span));
+    quoted(facts.encoded, facts.units, units)
+}
+
+/// Some units in quotation marks, the first few of many.
+pub(crate) fn quoted(encoded: &Encoded, all: &[Unit], units: &[usize]) -> String {
+    let text = |&unit: &usize| quote(encoded.slice(all[unit].span));
     let mut shown: Vec<String> = units.iter().take(MOST).map(text).collect();
     if units.len() > MOST {
         shown.push("…".into());
@@ -133,7 +138,7 @@ fn list(facts: &Facts<'_>, units: &[usize]) -> String {
 }
 
 /// In quotation marks, on one line, and not too long.
-fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let text: Vec<&str> = text.split_whitespace().collect();
     let text = text.join(" ");
     match text.char_indices().nth(LONGEST) {

@@ -1,0 +1,171 @@
+//! The fewest units that hold the answer whatever happens to the others. M. Ribeiro, S. Singh, C. Guestrin, *Anchors:
+//! high-precision model-agnostic explanations*, 2018.
+
+mod draws;
+mod exact;
+mod grow;
+pub mod kl;
+pub mod lucb;
+mod proof;
+#[cfg(test)]
+mod tests;
+
+pub use draws::{Ask, Draw, Source};
+pub use grow::{Found, Search, Step, find};
+
+use crate::evidence::sentence::percent;
+use crate::registry::{Finder, Info, Meaning, Needs, New, params};
+use crate::search::asking::Asking;
+use crate::search::wording::Wording;
+use crate::{Job, Settings};
+use exegete_core::report::{Bounded, Item, Rule, RuleStep, Subject, UnitText, Verdict};
+use exegete_core::{Error, Result};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "anchors",
+    summary: "the fewest words that hold the decision whatever happens to the others, as a rule with bounds",
+    page: include_str!("anchors.md"),
+    axioms: &[],
+    signed: false,
+    meaning: Meaning::Other,
+    needs: Needs::Predictions,
+    new: New::Finds(|settings| Ok(Box::new(Search::new(settings)?))),
+};
+
+/// A stream of random numbers of its own.
+const STAGE: u64 = 201;
+
+impl Search {
+    fn new(settings: &mut Settings) -> Result<Self> {
+        let own = Self::default();
+        let search = Self {
+            threshold: share(settings, "threshold", own.threshold)?,
+            delta: share(settings, "delta", own.delta)?,
+            tolerance: settings.positive("tolerance", own.tolerance)?,
+            beam: settings.count("beam")?.unwrap_or(own.beam),
+            batch: settings.count("batch")?.unwrap_or(own.batch),
+            budget: settings.count("budget")?.unwrap_or(own.budget),
+            most: settings.count("most")?.unwrap_or(own.most),
+        };
+        if search.budget < search.least() {
+            return Err(Error::Request(format!(
+                "budget={}: showing anything about a rule takes {} rows here; raise it, or lower threshold or batch",
+                search.budget,
+                search.least()
+            )));
+        }
+        Ok(search)
+    }
+}
+
+/// A number between 0 and 1, without these.
+fn share(settings: &mut Settings, key: &str, own: f64) -> Result<f64> {
+    match settings.positive(key, own)? {
+        value if value < 1.0 => Ok(value),
+        value => Err(Error::Request(format!("{key}={value}: must lie between 0 and 1"))),
+    }
+}
+
+impl Finder for Search {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        let mut params = params([
+            ("threshold", self.threshold.into()),
+            ("delta", self.delta.into()),
+            ("tolerance", self.tolerance.into()),
+            ("beam", self.beam.into()),
+            ("batch", self.batch.into()),
+            ("budget", self.budget.into()),
+        ]);
+        if self.most < usize::MAX {
+            params.insert("most".into(), self.most.into());
+        }
+        params
+    }
+
+    fn find(&self, job: &Job<'_>, mut subject: Subject) -> Result<Item> {
+        let mut asking = Asking::new(job, INFO.name)?;
+        let ask = &mut |draws: &[Draw]| asking.stay(draws);
+        let (units, numbered) = (job.units.len(), job.masker().draws());
+        let found = find(self, Source { units, numbered, random: job.random(STAGE), ask })?;
+        subject.params.insert("draws".into(), found.draws.into());
+        subject.params.insert("exact".into(), found.exact.into());
+        let step = |step: &Step| RuleStep {
+            conditions: step.conditions.clone(),
+            precision: step.precision,
+            coverage: coverage(step.conditions.len()),
+        };
+        Ok(Item::Rule(Box::new(Rule {
+            units: UnitText::of(job.encoded(), &job.units),
+            coverage: coverage(found.conditions.len()),
+            threshold: self.threshold,
+            met: found.met,
+            steps: found.steps.iter().map(step).collect(),
+            keeps: asking.shown(&found.keeps)?,
+            breaks: asking.shown(&found.breaks)?,
+            random: found.random,
+            verdict: self.verdict(&Wording::new(job), &found, &asking),
+            precision: found.precision,
+            conditions: found.conditions,
+            subject: asking.complete(subject)?,
+        })))
+    }
+}
+
+/// The share of random texts in which so many units stay: each does so with probability one half.
+fn coverage(conditions: usize) -> Bounded {
+    let value = 0.5f64.powi(i32::try_from(conditions).unwrap_or(i32::MAX));
+    Bounded { value, low: value, high: value }
+}
+
+impl Search {
+    fn verdict(&self, wording: &Wording<'_>, found: &Found, asking: &Asking<'_, '_>) -> Verdict {
+        let (label, count) = (wording.label(asking.decision()), found.conditions.len());
+        let stays = match count {
+            0 => "Whatever stays".to_owned(),
+            1 => format!("While {} stays", wording.list(&found.conditions)),
+            _ => format!("While {} stay", wording.list(&found.conditions)),
+        };
+        let others = if count == 0 { "" } else { "other " };
+        let texts = format!("texts with {others}{} {}", wording.noun(2), wording.hidden());
+        let (value, low) = (percent(found.precision.value), percent(found.precision.low));
+        let sure = match (found.exact, found.met) {
+            (true, _) => format!("in {value} of all {texts}"),
+            (false, true) => {
+                let sure = percent(1.0 - self.delta);
+                format!("in {value} of {texts} at random (at least {low}, {sure} sure)")
+            }
+            (false, false) => {
+                let high = percent(found.precision.high);
+                format!("in {value} of {texts} at random ({low} to {high})")
+            }
+        };
+        let random = found.random.map_or_else(String::new, |random| {
+            format!(
+                "; while {} at random {}, in {}",
+                wording.count(count),
+                if count == 1 { "stays" } else { "stay" },
+                percent(random.value)
+            )
+        });
+        Verdict {
+            sentence: format!("{stays}, the model says {label} {sure}{random}."),
+            failures: self.failures(found),
+        }
+    }
+
+    fn failures(&self, found: &Found) -> Vec<String> {
+        let asked = percent(self.threshold);
+        let mut failures = Vec::new();
+        if !found.met && found.exact {
+            failures.push(format!("no rule that is short enough reaches {asked}"));
+        } else if !found.met {
+            failures.push(format!("no rule was shown to reach {asked} with {} draws", found.draws));
+        }
+        if found.random.is_some_and(|random| random.value >= found.precision.low) {
+            failures.push("random rules of the same length hold the decision as well".into());
+        }
+        failures
+    }
+}

@@ -1,0 +1,144 @@
+//! Texts with random units hidden, and what the model made of them.
+//!
+//! Every unit that is no condition is hidden with probability one half, independently of the others. So a draw that was
+//! made under a rule S and happens to keep the units of a larger rule A ⊇ S is a draw under A: given that it keeps them,
+//! the others are hidden with probability one half all the same. Earlier draws are counted for every rule they fit.
+
+use super::kl::Tally;
+use crate::Set;
+use exegete_core::Result;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+/// Hidden units, and the number of the draw of what stands in their place.
+pub type Draw = (Set, u64);
+
+/// Says of each draw whether the answer stays.
+pub type Ask<'f> = dyn FnMut(&[Draw]) -> Result<Vec<bool>> + 'f;
+
+/// Where the draws come from.
+pub struct Source<'f> {
+    /// How many units there are to hide.
+    pub units: usize,
+    /// Whether what stands in place of a hidden unit is itself drawn, so that the same hidden units can end differently.
+    pub numbered: bool,
+    /// Random numbers.
+    pub random: ChaCha8Rng,
+    /// The model.
+    pub ask: &'f mut Ask<'f>,
+}
+
+/// All draws so far.
+pub(super) struct Draws<'f> {
+    source: Source<'f>,
+    drawn: Vec<Drawn>,
+    asked: usize,
+}
+
+struct Drawn {
+    /// The conditions it was made under.
+    rule: Vec<usize>,
+    hidden: Vec<bool>,
+    number: u64,
+    stays: bool,
+}
+
+impl Drawn {
+    /// Whether it is a draw under this rule too.
+    fn fits(&self, rule: &[usize]) -> bool {
+        rule.iter().all(|&unit| !self.hidden[unit]) && self.rule.iter().all(|unit| rule.contains(unit))
+    }
+
+    fn draw(&self) -> Draw {
+        (hidden_units(&self.hidden), self.number)
+    }
+}
+
+impl<'f> Draws<'f> {
+    pub(super) fn new(source: Source<'f>) -> Self {
+        Self { source, drawn: Vec::new(), asked: 0 }
+    }
+
+    pub(super) fn units(&self) -> usize {
+        self.source.units
+    }
+
+    /// How many were asked for.
+    pub(super) fn asked(&self) -> usize {
+        self.asked
+    }
+
+    /// Draws under each of these rules, all in one go; what came of them, in order, and from which draw on they are known.
+    pub(super) fn draw(&mut self, rules: &[(&[usize], usize)]) -> Result<Vec<Tally>> {
+        let each = rules.iter().flat_map(|(rule, count)| std::iter::repeat_n(*rule, *count));
+        let mut new: Vec<Drawn> = each.map(|rule| self.one(rule)).collect();
+        let stays = (self.source.ask)(&new.iter().map(Drawn::draw).collect::<Vec<_>>())?;
+        new.iter_mut().zip(stays).for_each(|(drawn, stays)| drawn.stays = stays);
+        let mut rest = new.as_slice();
+        let mut tallies = Vec::with_capacity(rules.len());
+        for (_, count) in rules {
+            let (own, others) = rest.split_at(*count);
+            rest = others;
+            let mut tally = Tally::default();
+            own.iter().for_each(|drawn| tally.add(drawn.stays));
+            tallies.push(tally);
+        }
+        self.drawn.append(&mut new);
+        Ok(tallies)
+    }
+
+    fn one(&mut self, rule: &[usize]) -> Drawn {
+        let random = &mut self.source.random;
+        let mut hidden: Vec<bool> = (0..self.source.units).map(|_| random.random()).collect();
+        rule.iter().for_each(|&unit| hidden[unit] = false);
+        self.asked += 1;
+        let number = if self.source.numbered { self.asked as u64 } else { 0 };
+        Drawn { rule: rule.to_vec(), hidden, number, stays: false }
+    }
+
+    /// What is known of a rule from all draws that fit it.
+    pub(super) fn tally(&self, rule: &[usize]) -> Tally {
+        let mut tally = Tally::default();
+        self.drawn.iter().filter(|drawn| drawn.fits(rule)).for_each(|drawn| tally.add(drawn.stays));
+        tally
+    }
+
+    /// The latest draws under a rule that keep the answer or lose it; each set of hidden units once.
+    pub(super) fn examples(&self, rule: &[usize], stays: bool, most: usize) -> Vec<Draw> {
+        let mut found: Vec<Draw> = Vec::new();
+        for drawn in self.drawn.iter().rev().filter(|drawn| drawn.stays == stays && drawn.fits(rule)) {
+            let draw = drawn.draw();
+            if found.len() < most && found.iter().all(|other| other.0 != draw.0) {
+                found.push(draw);
+            }
+        }
+        found
+    }
+
+    /// What random rules with as many conditions do: another rule for every draw. These draws are not kept.
+    pub(super) fn random_rules(&mut self, conditions: usize, count: usize) -> Result<Tally> {
+        let draws: Vec<Draw> = (0..count)
+            .map(|_| {
+                let rule = self.random_rule(conditions);
+                self.one(&rule).draw()
+            })
+            .collect();
+        let mut tally = Tally::default();
+        (self.source.ask)(&draws)?.into_iter().for_each(|stays| tally.add(stays));
+        Ok(tally)
+    }
+
+    fn random_rule(&mut self, conditions: usize) -> Vec<usize> {
+        let mut units: Vec<usize> = (0..self.source.units).collect();
+        for i in 0..conditions {
+            let other = self.source.random.random_range(i..units.len());
+            units.swap(i, other);
+        }
+        units.truncate(conditions);
+        units
+    }
+}
+
+fn hidden_units(hidden: &[bool]) -> Set {
+    hidden.iter().enumerate().filter(|(_, hidden)| **hidden).map(|(unit, _)| unit).collect()
+}

@@ -1,0 +1,3 @@
+//! Rules that hold an answer (METHODS C1).
+
+pub mod anchors;
