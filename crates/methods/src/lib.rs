@@ -8,6 +8,7 @@
 //!
 //! Methods know neither a concrete model nor a renderer.
 
+pub mod attacks;
 pub mod attention;
 pub mod baseline;
 pub mod compare;
