@@ -1,6 +1,8 @@
 //! Runs rows within a memory budget and counts what was spent. Every method reaches a model through this.
 
 mod counted;
+mod memory;
+mod outputs;
 mod resume;
 
 use crate::{
@@ -8,6 +10,8 @@ use crate::{
     Target,
 };
 use counted::Counted;
+pub use memory::{Keeper, Key, Memory};
+pub use outputs::plain_scores;
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,6 +24,7 @@ pub struct Driver {
     /// The most tokens in one micro-batch: enough to keep every thread busy, not so many that a corpus needs much memory.
     pub batch_tokens: usize,
     spent: Mutex<Spent>,
+    memory: Mutex<Memory>,
 }
 
 /// What a driver has spent so far.
@@ -51,6 +56,9 @@ pub struct Gradients {
 /// What a run of micro-batches is handed to: the rows' places in the whole, and their pass.
 type Visit<'a> = &'a mut dyn FnMut(Range<usize>, &dyn Pass) -> Result<()>;
 
+/// Room for what models answered: enough for half a million rows of a classifier.
+const MEMORY_BYTES: usize = 64 << 20;
+
 impl Default for Driver {
     fn default() -> Self {
         Self::new(2 << 30)
@@ -60,7 +68,14 @@ impl Default for Driver {
 impl Driver {
     /// A driver with this budget for activations.
     pub fn new(memory_bytes: usize) -> Self {
-        Self { memory_bytes, batch_tokens: 2048, spent: Mutex::default() }
+        let memory = Mutex::new(Memory::new(MEMORY_BYTES));
+        Self { memory_bytes, batch_tokens: 2048, spent: Mutex::default(), memory }
+    }
+
+    /// The same with another memory of what was answered.
+    #[must_use]
+    pub fn remembering(self, memory: Memory) -> Self {
+        Self { memory: Mutex::new(memory), ..self }
     }
 
     /// What was spent since the driver was made.

@@ -23,7 +23,7 @@ mod text;
 mod units;
 
 pub use array::Array;
-pub use driver::{Driver, Gradients, Spent};
+pub use driver::{Driver, Gradients, Keeper, Key, Memory, Spent, plain_scores};
 pub use edit::{Change, Edit, Pick};
 pub use error::{Error, Result};
 pub use model::{

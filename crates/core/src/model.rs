@@ -185,6 +185,11 @@ pub trait Model: Send + Sync {
         None
     }
 
+    /// The tokens of an example: the model's own, or words for a model that reads plain text.
+    fn encoded(&self, example: &Example) -> Result<Encoded> {
+        self.open().map_or_else(|| Ok(Encoded::of_words(example)), |open| open.encode(example))
+    }
+
     /// Its inside, or an error that says what is missing.
     fn require_open(&self) -> Result<&dyn Open> {
         self.open().ok_or_else(|| {

@@ -1,3 +1,4 @@
+use crate::units::words;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -42,6 +43,23 @@ pub struct Field {
     pub name: String,
     /// The text itself, never normalised.
     pub text: String,
+}
+
+impl Field {
+    /// The field with nothing but these pieces, each written in the place of the bytes it stands for, and with the spacing
+    /// that was there; exactly as it was where nothing is gone.
+    pub fn with(&self, pieces: &[(Span, &str)]) -> Self {
+        let (mut text, mut done) = (String::with_capacity(self.text.len()), 0);
+        for (span, piece) in pieces {
+            let between = self.text.get(done..span.start).unwrap_or("");
+            text.push_str(if between.trim().is_empty() { between } else { space(between, &text, piece) });
+            text.push_str(piece);
+            done = span.end;
+        }
+        let rest = self.text.get(done..).unwrap_or("");
+        text.push_str(if rest.trim().is_empty() { rest } else { "" });
+        Self { name: self.name.clone(), text }
+    }
 }
 
 /// What a model is asked about: one text, or several fields that belong together.
@@ -100,6 +118,32 @@ impl Encoded {
         Self { fields: Vec::new(), tokens: ids.iter().map(token).collect(), truncated: false }
     }
 
+    /// One token a word, for models that read plain text: black boxes. A piece is what is written in its place.
+    pub fn of_words(example: &Example) -> Self {
+        let tokens = example.fields.iter().enumerate().flat_map(|(field, Field { text, .. })| {
+            let token = move |range: Range<usize>| Token {
+                id: 0,
+                kind: field as u32,
+                piece: text[range.clone()].to_owned(),
+                span: Some(Span { field, start: range.start, end: range.end }),
+                special: false,
+            };
+            words(text).into_iter().map(token)
+        });
+        Self { tokens: tokens.collect(), fields: example.fields.clone(), truncated: false }
+    }
+
+    /// The text that the tokens of [`Self::of_words`] stand for, after some were taken out or replaced: each field with its
+    /// own spacing, and exactly as it was where nothing changed.
+    pub fn written(&self) -> Vec<Field> {
+        let field = |(index, field): (usize, &Field)| {
+            let all = self.tokens.iter().filter_map(|token| Some((token.span?, token.piece.as_str())));
+            let own: Vec<(Span, &str)> = all.filter(|(span, _)| span.field == index).collect();
+            field.with(&own)
+        };
+        self.fields.iter().enumerate().map(field).collect()
+    }
+
     /// The number of tokens, special ones included.
     pub fn len(&self) -> usize {
         self.tokens.len()
@@ -113,5 +157,67 @@ impl Encoded {
     /// The bytes of the user's text that a span points at.
     pub fn slice(&self, span: Span) -> &str {
         self.fields.get(span.field).and_then(|f| f.text.get(span.range())).unwrap_or("")
+    }
+}
+
+/// The space that is left where words are gone.
+fn space<'t>(between: &'t str, before: &str, after: &str) -> &'t str {
+    if before.is_empty() {
+        return "";
+    }
+    let closing = &between[between.trim_end().len()..];
+    let opening = &between[..between.len() - between.trim_start().len()];
+    let joins = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    // Two words must not grow together where the mark between them is gone.
+    let words = joins(before.chars().next_back()) && joins(after.chars().next());
+    match (closing.is_empty(), opening.is_empty()) {
+        (false, _) => closing,
+        (true, false) if words => opening,
+        (true, true) if words => " ",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is written without some words, and with others instead.
+    fn check(text: &str, gone: &[usize], replaced: &[(usize, &str)], expected: &str) {
+        let mut encoded = Encoded::of_words(&Example::text(text));
+        for (index, word) in replaced {
+            encoded.tokens[*index].piece = (*word).to_owned();
+        }
+        let tokens = std::mem::take(&mut encoded.tokens).into_iter().enumerate();
+        encoded.tokens = tokens.filter(|(index, _)| !gone.contains(index)).map(|(_, token)| token).collect();
+        assert_eq!(encoded.written()[0].text, expected, "{text:?} without {gone:?}");
+    }
+
+    #[test]
+    fn words_go_and_spacing_stays() {
+        let text = "  A  well-made film,\nnot bad. ";
+        check(text, &[], &[], text);
+        check(text, &[0], &[], "well-made film,\nnot bad. ");
+        check(text, &[1], &[], "  A-made film,\nnot bad. ");
+        check(text, &[2], &[], "  A  well made film,\nnot bad. ");
+        check(text, &[5], &[], "  A  well-made film\nnot bad. ");
+        check(text, &[6, 7], &[], "  A  well-made film,. ");
+        check(text, &[6, 7, 8], &[], "  A  well-made film,");
+        check(text, &[0, 1, 2, 3, 4, 5, 6, 7, 8], &[], "");
+        check(text, &[], &[(0, "The"), (7, "good")], "  The  well-made film,\nnot good. ");
+        check("I (really) do", &[1], &[], "I really) do");
+        check("", &[], &[], "");
+        check(" ", &[], &[], " ");
+        check("love 👍🏽 it", &[1], &[], "love it");
+    }
+
+    #[test]
+    fn fields_stay_apart() {
+        let encoded = Encoded::of_words(&Example::pair("a man", "a woman sleeps"));
+        let mut shorter = encoded.clone();
+        shorter.tokens.remove(1);
+        let texts = |encoded: &Encoded| encoded.written().into_iter().map(|f| f.text).collect::<Vec<_>>();
+        assert_eq!(texts(&encoded), ["a man", "a woman sleeps"]);
+        assert_eq!(texts(&shorter), ["a", "a woman sleeps"]);
     }
 }

@@ -71,7 +71,7 @@ impl Units {
     fn ranges(self, text: &str) -> Vec<Range<usize>> {
         match self {
             Self::Token | Self::Field => vec![trimmed(0, text)],
-            Self::Word => pieces(text).into_iter().map(|piece| piece.range).collect(),
+            Self::Word => words(text),
             Self::Phrase => phrases(text),
             Self::Sentence => text.split_sentence_bound_indices().map(|(at, s)| trimmed(at, s)).collect(),
         }
@@ -85,6 +85,11 @@ impl Units {
 struct Piece {
     range: Range<usize>,
     is_word: bool,
+}
+
+/// The byte ranges of a text's words, and of every other run without a space.
+pub(crate) fn words(text: &str) -> Vec<Range<usize>> {
+    pieces(text).into_iter().map(|piece| piece.range).collect()
 }
 
 fn pieces(text: &str) -> Vec<Piece> {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use elsewhere::File;
 use exegete::methods::compare::{Contest, Cost, RANDOM, Text, tables};
 use exegete::methods::evidence::Level;
-use exegete::methods::{Baseline, Chosen, Given, Request, judge};
+use exegete::methods::{Baseline, Given, Picked, Request, judge};
 use exegete::report::{Item, Provenance, Report, SCHEMA};
 use exegete::{Driver, Example, Model, Site, Spent, Units};
 
@@ -43,7 +43,8 @@ fn request(args: &cli::Eval) -> Result<Request> {
         bail!("--limit 0 leaves no text");
     }
     Ok(Request {
-        methods: Chosen::all(&args.methods, &args.set)?,
+        methods: Picked::all(&args.methods, &args.set)?,
+        masker: None,
         targets: vec![args.target.parse()?],
         top_labels: None,
         site: Some(Site::EmbedWord),

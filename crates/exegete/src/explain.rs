@@ -7,7 +7,7 @@ use crate::output::report::{options, write};
 use crate::{cli, model, progress, table};
 use anyhow::{Context, Result, bail};
 use exegete::methods::evidence::Level;
-use exegete::methods::{Axiom, Baseline, Chosen, METHODS, Request, explain, find};
+use exegete::methods::{Axiom, Baseline, METHODS, Picked, Request, explain, find};
 use exegete::render::{self, Format, Options};
 use exegete::report::{Provenance, Report, SCHEMA};
 use exegete::{Driver, Example, Model, Site, Target, Units};
@@ -51,7 +51,8 @@ fn request(args: &cli::Explain) -> Result<Request> {
         bail!("--top-labels 0 explains nothing");
     }
     Ok(Request {
-        methods: Chosen::all(&args.methods, &args.set)?,
+        methods: Picked::all(&args.methods, &args.set)?,
+        masker: None,
         targets: each(&args.targets)?,
         top_labels: args.top_labels,
         site,

@@ -52,7 +52,7 @@ impl Question {
     pub(crate) fn decide(
         &self,
         card: &Card,
-        open: &dyn Open,
+        open: Option<&dyn Open>,
         encoded: &Encoded,
         logits: &Logits,
     ) -> Result<Decision> {
@@ -129,12 +129,12 @@ fn answer(encoded: &Encoded, (first, last): Key) -> String {
 }
 
 /// The best word at a masked token, by asking for that token alone: naming all of them would sort many vocabularies.
-fn word(open: &dyn Open, encoded: &Encoded, position: usize, scores: &[f64]) -> Result<String> {
+fn word(open: Option<&dyn Open>, encoded: &Encoded, position: usize, scores: &[f64]) -> Result<String> {
     let tokens: Vec<Token> = encoded.tokens.get(position).cloned().into_iter().collect();
     let alone = Encoded { tokens, fields: encoded.fields.clone(), truncated: false };
     let logits = Logits { shape: vec![1, scores.len()], data: scores.to_vec() };
-    let named = match open.scores(&alone, &logits)? {
-        Scores::Fills(fills) => fills.into_iter().flat_map(|fill| fill.top).next().map(|top| top.piece),
+    let named = match open.map(|open| open.scores(&alone, &logits)).transpose()? {
+        Some(Scores::Fills(fills)) => fills.into_iter().flat_map(|fill| fill.top).next().map(|top| top.piece),
         _ => None,
     };
     Ok(named.unwrap_or_else(|| format!("#{}", largest(scores))))
@@ -170,7 +170,7 @@ mod tests {
         let target: Target = target.parse().unwrap();
         let target = target.resolve(&card, &encoded, &logits, None, &|_| Some(1)).unwrap();
         let found = Question::of(&card, &target).map(|question| {
-            let decision = question.decide(&card, open, &encoded, &logits).unwrap();
+            let decision = question.decide(&card, Some(open), &encoded, &logits).unwrap();
             let spoken = question.is_spoken_for(&target, &decision);
             (decision.label, (decision.prob * 1e4).round() / 1e4, spoken)
         });

@@ -1,6 +1,6 @@
 //! Explanations that were made elsewhere, one JSON object a text.
 
-use crate::explain::sums;
+use crate::asked::sums;
 use exegete_core::report::{Attribution, Item, SCHEMA};
 use exegete_core::{Encoded, Error, Result, Unit};
 use serde::Deserialize;

@@ -1,6 +1,6 @@
-use crate::job::Reduce;
+use crate::job::{Job, Reduce};
 use exegete_core::report::{Completeness, LayerSum};
-use exegete_core::{Array, Site, SiteInfo};
+use exegete_core::{Array, Result, Site, SiteInfo};
 use std::collections::BTreeMap;
 
 /// What a method found.
@@ -10,7 +10,7 @@ pub struct Explained {
     pub site: Option<Site>,
     /// A score for each element at the site, or for each token.
     pub scores: Scores,
-    /// The standard error of each token's score, where the method samples.
+    /// The standard error of each token's score, or of each unit's where those are scored, where the method samples.
     pub errors: Option<Vec<f64>>,
     /// What the scores claim to sum to.
     pub claim: Option<Claim>,
@@ -27,6 +27,8 @@ pub enum Scores {
     Elements(Array, Reduce),
     /// One a token.
     Tokens(Vec<f64>),
+    /// One a unit of the job.
+    Units(Vec<f64>),
 }
 
 /// What scores should sum to.
@@ -72,21 +74,32 @@ impl Explained {
         self
     }
 
-    /// One score a token; none where the site has no token axis.
-    pub fn tokens(&self, info: &SiteInfo, reduce: Option<Reduce>) -> Option<Vec<f64>> {
-        match &self.scores {
-            Scores::Elements(values, own) => reduce.unwrap_or(*own).tokens(info, values),
-            Scores::Tokens(values) => Some(values.clone()),
+    /// Where the scores lie; none where they are about units of the text and not about a place in the model.
+    pub fn info(&self, job: &Job<'_>) -> Result<Option<SiteInfo>> {
+        match self.scores {
+            Scores::Units(_) => Ok(None),
+            _ => job.info(self.site.unwrap_or(job.site)).map(Some),
         }
     }
 
+    /// One score a token; none where the site has no token axis. A unit's score is shared evenly by its tokens.
+    pub fn tokens(&self, job: &Job<'_>, reduce: Option<Reduce>) -> Result<Option<Vec<f64>>> {
+        Ok(match (&self.scores, self.info(job)?) {
+            (Scores::Elements(values, own), Some(info)) => reduce.unwrap_or(*own).tokens(&info, values),
+            (Scores::Elements(..), None) => None,
+            (Scores::Tokens(values), _) => Some(values.clone()),
+            (Scores::Units(values), _) => Some(shared(job, values)),
+        })
+    }
+
     /// Whether the scores add up to what they claim.
-    pub fn completeness(&self, info: &SiteInfo) -> Option<Completeness> {
-        let claim = self.claim.as_ref()?;
-        let sums = self.tokens(info, Some(Reduce::Sum)).or_else(|| match &self.scores {
-            Scores::Elements(values, _) => Some(values.data.iter().map(|&v| f64::from(v)).collect()),
-            Scores::Tokens(_) => None,
-        })?;
+    pub fn completeness(&self, job: &Job<'_>) -> Result<Option<Completeness>> {
+        let Some(claim) = self.claim.as_ref() else { return Ok(None) };
+        let sums = match (self.tokens(job, Some(Reduce::Sum))?, &self.scores) {
+            (Some(sums), _) => sums,
+            (None, Scores::Elements(values, _)) => values.data.iter().map(|&v| f64::from(v)).collect(),
+            (None, _) => return Ok(None),
+        };
         let Claim { difference, bias, layers } = claim;
         let size: f64 = sums.iter().map(|v| v.abs()).sum();
         let sums = Completeness::new(sums, *difference);
@@ -95,8 +108,18 @@ impl Explained {
             let gap = Completeness::gap_of(sum, *difference, size);
             LayerSum { site: site.to_string(), sum, gap }
         };
-        Some(Completeness { gap, bias: *bias, layers: layers.iter().map(layer).collect(), ..sums })
+        let layers = layers.iter().map(layer).collect();
+        Ok(Some(Completeness { gap, bias: *bias, layers, ..sums }))
     }
+}
+
+/// Scores of units, shared evenly by the tokens of each.
+pub(crate) fn shared(job: &Job<'_>, values: &[f64]) -> Vec<f64> {
+    let mut tokens = vec![0.0; job.encoded().len()];
+    for (unit, value) in job.units.iter().zip(values) {
+        unit.tokens.iter().for_each(|&token| tokens[token] = value / unit.tokens.len() as f64);
+    }
+    tokens
 }
 
 /// Σ and Σ|·| of a product of two arrays, for a claim at a layer.

@@ -1,7 +1,7 @@
-use crate::Baseline;
+use crate::{Baseline, Masker};
 use exegete_core::{
     Array, Axis, Card, Driver, Encoded, Error, Model, Open, Pass, Plan, Record, Result, Row, Rules, Site,
-    SiteInfo, Target,
+    SiteInfo, Target, Unit, Units,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -22,6 +22,10 @@ pub struct Job<'a> {
     pub site: Site,
     /// What the text is compared with.
     pub baselines: Vec<Baseline>,
+    /// The pieces of the text that are hidden, scored or changed.
+    pub units: Arc<[Unit]>,
+    /// How they are hidden, where the user says so.
+    pub masker: Option<Masker>,
     /// Of everything random.
     pub seed: u64,
 }
@@ -35,6 +39,27 @@ pub struct Reading {
 }
 
 impl<'a> Job<'a> {
+    /// About the words of a text, at its word vectors, compared with nothing.
+    pub fn new(model: &'a dyn Model, driver: &'a Driver, row: Row, target: Target) -> Self {
+        let units = Units::Word.of(&row.encoded).into();
+        Self {
+            model,
+            driver,
+            row,
+            target,
+            site: Site::EmbedWord,
+            baselines: Vec::new(),
+            units,
+            masker: None,
+            seed: 0,
+        }
+    }
+
+    /// How units are hidden: as the user says, or as suits text and target.
+    pub fn masker(&self) -> Masker {
+        self.masker.clone().unwrap_or_else(|| Masker::suited(self))
+    }
+
     /// The model's inside.
     pub fn open(&self) -> Result<&'a dyn Open> {
         self.model.require_open()

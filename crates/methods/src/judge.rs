@@ -1,6 +1,7 @@
+use crate::asked::{Asked, sums};
 use crate::compare::{Cost, Measured, Text};
 use crate::evidence::{Evidence, Scored};
-use crate::explain::{Asked, sums};
+use crate::explained::shared;
 use crate::{Chosen, Job, Request};
 use exegete_core::report::Checks;
 use exegete_core::{Driver, Error, Example, Model, Result, Spent};
@@ -39,12 +40,11 @@ pub fn judge(
     let targets = asked.targets()?;
     let target = targets.first().ok_or_else(|| Error::Request("there is no target to explain".into()))?;
     let job = asked.job(target.clone());
-    let mut bench =
-        Bench { evidence: Evidence::new(&job, request.units, &asked.units), asked: &asked, job: &job };
+    let mut bench = Bench { evidence: Evidence::new(&job, request.units), asked: &asked, job: &job };
     let (mut measured, mut random) = (Vec::new(), None);
     if !asked.units.is_empty() {
-        for chosen in &request.methods {
-            measured.push(bench.method(chosen)?);
+        for picked in &request.methods {
+            measured.push(bench.method(picked.scores()?)?);
         }
         for given in given {
             measured.push(bench.given(given)?);
@@ -79,15 +79,14 @@ impl Bench<'_, '_> {
         let before = job.driver.spent();
         let explained = chosen.method.explain(job)?;
         let cost = Cost::since(started, before, job.driver.spent());
-        let info = job.info(explained.site.unwrap_or(job.site))?;
-        let tokens = explained.tokens(&info, chosen.reduce).ok_or_else(|| {
+        let tokens = explained.tokens(job, chosen.reduce)?.ok_or_else(|| {
             Error::Unsupported(format!(
                 "{} gives no score to a token, so there is nothing to compare",
                 chosen.info.name
             ))
         })?;
         let values = sums(&self.asked.units, &tokens);
-        let claimed = Checks { completeness: explained.completeness(&info), ..Checks::default() };
+        let claimed = Checks { completeness: explained.completeness(job)?, ..Checks::default() };
         let scored = Scored::of(job, chosen, &explained, &values, &tokens);
         let (signed, checks) =
             (scored.signed, self.evidence.check(self.asked.request.check, &scored, claimed)?);
@@ -112,10 +111,7 @@ impl Bench<'_, '_> {
 
     /// Scores that cannot be asked for again: what hiding says of them.
     fn scores(&mut self, signed: bool, values: Vec<f64>) -> Result<Measured> {
-        let mut tokens = vec![0.0; self.job.encoded().len()];
-        for (unit, value) in self.asked.units.iter().zip(&values) {
-            unit.tokens.iter().for_each(|&token| tokens[token] = value / unit.tokens.len() as f64);
-        }
+        let tokens = shared(self.job, &values);
         let scored = Scored { signed, values: &values, tokens: &tokens, again: None };
         let checks = self.evidence.check(self.asked.request.check, &scored, Checks::default())?;
         Ok(Measured::new(signed, values, &checks, None))

@@ -8,11 +8,14 @@
 //!
 //! Methods know neither a concrete model nor a renderer.
 
+mod asked;
 pub mod attacks;
 pub mod attention;
 pub mod baseline;
+mod chosen;
 pub mod compare;
 mod decision;
+mod effort;
 mod elsewhere;
 pub mod evidence;
 mod explain;
@@ -30,15 +33,19 @@ mod registry;
 mod settings;
 pub mod statistics;
 mod story;
+mod words;
 
 pub use baseline::Baseline;
+pub use chosen::{Chosen, Normalise, Picked};
 pub use decision::Decision;
+pub use effort::Effort;
 pub use elsewhere::Elsewhere;
-pub use explain::{Chosen, Normalise, Request, explain};
+pub use explain::{Request, explain, survey};
 pub use explained::{Explained, Scores};
 pub use job::{Job, Reduce};
 pub use judge::{Given, judge};
 pub use masked::{Masked, Outcome, Set, by_probability};
 pub use masker::Masker;
-pub use registry::{Axiom, Info, METHODS, Meaning, Method, find};
+pub use registry::{Axiom, Corpus, Finder, Info, METHODS, Meaning, Method, Needs, New, Survey, find};
 pub use settings::Settings;
+pub use words::{Word, Words};

@@ -1,23 +1,21 @@
 use crate::decision::{Decision, Question};
 use crate::{Job, Masker};
-use exegete_core::{Card, Plan, Quantity, Result, Row, Scale, Target, Task, Unit};
+use exegete_core::{Card, Field, Logits, Plan, Quantity, Result, Row, Scale, Target, Task};
 use std::collections::{BTreeSet, HashMap};
 
-/// Indices of hidden units.
+/// Indices of hidden units, in order.
 pub type Set = Vec<usize>;
 
+/// A set of hidden units and, where the masker draws words, which draw.
+type Hidden = (Set, u64);
+
 /// The memory of what hiding units does, for one text, one target and one masker: every set is run once.
-///
-/// F is read as the literature reads it (J. DeYoung and others, *ERASER*, 2020): as the probability of what is explained,
-/// where the target has one (a class, margin, tag, token, start, end or answer). A unit, a regression or a loss has none and is
-/// read as it is.
 pub struct Masked<'a> {
     job: Job<'a>,
-    units: Vec<Unit>,
     masker: Masker,
     question: Option<Question>,
     whole: Option<Outcome>,
-    known: HashMap<Set, Outcome>,
+    known: HashMap<Hidden, Outcome>,
     asked: usize,
 }
 
@@ -41,18 +39,23 @@ impl Outcome {
 }
 
 impl<'a> Masked<'a> {
-    /// An empty memory; nothing is run yet.
-    pub fn new(job: &Job<'a>, units: &[Unit], masker: Masker) -> Self {
-        let target = by_probability(job.card(), &job.target);
-        let question = Question::of(job.card(), &target);
-        let job = Job { target, ..job.clone() };
-        let (units, known) = (units.to_vec(), HashMap::new());
-        Self { job, units, masker, question, whole: None, known, asked: 0 }
+    /// An empty memory of the job's own F; nothing is run yet.
+    pub fn new(job: &Job<'a>) -> Self {
+        let question = Question::of(job.card(), &job.target);
+        let masker = job.masker();
+        Self { job: job.clone(), masker, question, whole: None, known: HashMap::new(), asked: 0 }
+    }
+
+    /// The same with F read as the literature of erasure reads it (J. DeYoung and others, *ERASER*, 2020): as the probability
+    /// of what is explained, where the target has one (a class, margin, tag, token, start, end or answer). A unit, a
+    /// regression or a loss has none and is read as it is.
+    pub fn by_probability(job: &Job<'a>) -> Self {
+        Self::new(&Job { target: by_probability(job.card(), &job.target), ..job.clone() })
     }
 
     /// How units are hidden.
-    pub fn masker(&self) -> Masker {
-        self.masker
+    pub fn masker(&self) -> &Masker {
+        &self.masker
     }
 
     /// What F is here.
@@ -62,7 +65,7 @@ impl<'a> Masked<'a> {
 
     /// How many units there are to hide.
     pub fn units(&self) -> usize {
-        self.units.len()
+        self.job.units.len()
     }
 
     /// How many outcomes were asked for.
@@ -70,7 +73,7 @@ impl<'a> Masked<'a> {
         self.asked
     }
 
-    /// How many rows were run, that of the whole text included.
+    /// How many texts were looked at, the whole one included.
     pub fn run(&self) -> usize {
         self.known.len()
     }
@@ -94,20 +97,35 @@ impl<'a> Masked<'a> {
 
     /// What hiding each of these sets gives, in order. All that is new is run together.
     pub fn outcomes(&mut self, sets: &[Set]) -> Result<Vec<Outcome>> {
-        let sets: Vec<Set> = sets.iter().map(normal).collect();
+        self.drawn(&sets.iter().map(|set| (set.clone(), 0)).collect::<Vec<_>>())
+    }
+
+    /// The same for sets with the number of a draw, which matters to maskers that draw words.
+    pub fn drawn(&mut self, sets: &[(Set, u64)]) -> Result<Vec<Outcome>> {
+        let sets: Vec<Hidden> = sets.iter().map(|hidden| self.normal(hidden)).collect();
         self.asked += sets.len();
         // The whole text sorts first, so that its decision is there to compare the others with.
-        let first = self.whole.is_none().then(Set::new);
-        let asked: BTreeSet<&Set> = sets.iter().chain(&first).collect();
-        let new: Vec<Set> = asked.into_iter().filter(|set| !self.known.contains_key(*set)).cloned().collect();
+        let first = self.whole.is_none().then(Hidden::default);
+        let asked: BTreeSet<&Hidden> = sets.iter().chain(&first).collect();
+        let new: Vec<Hidden> =
+            asked.into_iter().filter(|set| !self.known.contains_key(*set)).cloned().collect();
+        self.job.driver.remembered(sets.len() + first.iter().len() - new.len());
         self.learn(new)?;
         Ok(sets.iter().map(|set| self.known[set].clone()).collect())
     }
 
-    fn learn(&mut self, sets: Vec<Set>) -> Result<()> {
-        let open = self.job.open()?;
-        let rows = sets.iter().map(|set| self.masker.hide(open, &self.job.row, &self.tokens(set)));
-        let rows = rows.collect::<Result<Vec<Row>>>()?;
+    /// What a reader sees of the text with some units hidden.
+    pub fn shown(&self, hidden: &Set, draw: u64) -> Result<Vec<Field>> {
+        self.masker.shown(&self.job, hidden, draw)
+    }
+
+    /// What the model says of the text with some units hidden; none where it says nothing of a whole text.
+    pub fn row(&self, hidden: &Set, draw: u64) -> Result<Row> {
+        self.masker.hide(&self.job, hidden, draw)
+    }
+
+    fn learn(&mut self, sets: Vec<Hidden>) -> Result<()> {
+        let rows = sets.iter().map(|(set, draw)| self.row(set, *draw)).collect::<Result<Vec<Row>>>()?;
         let found = self.read(&rows)?;
         if self.whole.is_none() {
             self.whole = found.first().cloned();
@@ -116,44 +134,53 @@ impl<'a> Masked<'a> {
         Ok(())
     }
 
-    /// What other rows of the same text give, such as noisy ones; these are not remembered. Until the whole text is known,
-    /// the first row stands for it.
+    /// What other rows of the same text give, such as noisy ones; these are not remembered here. Until the whole text is
+    /// known, the first row stands for it.
     pub(crate) fn read(&self, rows: &[Row]) -> Result<Vec<Outcome>> {
-        let Self { job, question, whole, .. } = self;
-        let (card, open) = (job.card(), job.open()?);
+        let Self { job, whole, .. } = self;
         let mut before = whole.as_ref().and_then(|whole| whole.decision.clone());
         let mut found = Vec::with_capacity(rows.len());
-        job.driver.passes(open, rows, &Plan::keep(job.target.sites()), &mut |range, pass| {
+        if !matches!(job.target.quantity, Quantity::Unit(..)) {
+            for (row, logits) in rows.iter().zip(job.driver.outputs(job.model, rows)?) {
+                let value = job.target.value_of(job.card(), &logits)?;
+                found.push(self.outcome(value, row, &logits, &mut before)?);
+            }
+            return Ok(found);
+        }
+        job.driver.passes(job.open()?, rows, &Plan::keep(job.target.sites()), &mut |range, pass| {
             for (i, row) in rows[range].iter().enumerate() {
-                let (value, logits) = (job.target.value(card, pass, i)?, &pass.logits()[i]);
-                let Some(question) = question else {
-                    found.push(Outcome { value, decision: None, kept: None });
-                    continue;
-                };
-                let decision = question.decide(card, open, &row.encoded, logits)?;
-                let before = before.get_or_insert_with(|| decision.clone());
-                let kept = Some(question.prob(logits, before.key));
-                found.push(Outcome { value, decision: Some(decision), kept });
+                let value = job.target.value(job.card(), pass, i)?;
+                found.push(self.outcome(value, row, &pass.logits()[i], &mut before)?);
             }
             Ok(())
         })?;
         Ok(found)
     }
 
-    fn tokens(&self, set: &Set) -> Vec<usize> {
-        let units = set.iter().filter_map(|&unit| self.units.get(unit));
-        let mut tokens: Vec<usize> = units.flat_map(|unit| unit.tokens.iter().copied()).collect();
-        tokens.sort_unstable();
-        tokens
+    fn outcome(
+        &self,
+        value: f64,
+        row: &Row,
+        logits: &Logits,
+        before: &mut Option<Decision>,
+    ) -> Result<Outcome> {
+        let Some(question) = &self.question else {
+            return Ok(Outcome { value, decision: None, kept: None });
+        };
+        let decision = question.decide(self.job.card(), self.job.model.open(), &row.encoded, logits)?;
+        let before = before.get_or_insert_with(|| decision.clone());
+        let kept = Some(question.prob(logits, before.key));
+        Ok(Outcome { value, decision: Some(decision), kept })
     }
-}
 
-/// In order and each once, so that a set is known again however it was put together.
-fn normal(set: &Set) -> Set {
-    let mut set = set.clone();
-    set.sort_unstable();
-    set.dedup();
-    set
+    /// In order and each once, so that a set is known again however it was put together; a draw only where it matters.
+    fn normal(&self, (set, draw): &Hidden) -> Hidden {
+        let mut set = set.clone();
+        set.sort_unstable();
+        set.dedup();
+        let draw = if self.masker.draws() && !set.is_empty() { *draw } else { 0 };
+        (set, draw)
+    }
 }
 
 /// The same quantity by its probability, where it has one.
@@ -170,32 +197,26 @@ pub fn by_probability(card: &Card, target: &Target) -> Target {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exegete_core::{Driver, Example, Model, Site, Units};
+    use exegete_core::{Driver, Example, Model};
     use exegete_testkit::Toy;
 
     #[test]
     fn a_set_is_known_again_however_it_was_put_together() {
         let (toy, driver) = (Toy::default(), Driver::default());
-        let row = Row::new(toy.open().unwrap().encode(&Example::text("not a good film")).unwrap());
-        let units = Units::Word.of(&row.encoded);
-        let target = Target::class(1);
-        let job = Job {
-            model: &toy,
-            driver: &driver,
-            row,
-            target,
-            site: Site::EmbedWord,
-            baselines: Vec::new(),
-            seed: 0,
-        };
-        let mut masked = Masked::new(&job, &units, Masker::Zero);
+        let row = Row::new(toy.encoded(&Example::text("not a good film")).unwrap());
+        let job = Job { masker: Some(Masker::Zero), ..Job::new(&toy, &driver, row, Target::class(1)) };
+        let mut masked = Masked::by_probability(&job);
         let found = masked.outcomes(&[vec![2, 0], vec![], vec![0, 2, 2], vec![1]]).unwrap();
         assert_eq!((masked.asked(), masked.run(), driver.spent().forward_rows), (4, 3, 3));
         assert_eq!(found[0], found[2]);
         assert_eq!(found[1], masked.whole().unwrap());
         assert_eq!(found[1].kept, found[1].decision.as_ref().map(|decision| decision.prob));
         assert_ne!(found[0].value, found[3].value);
-        assert_eq!(driver.spent().forward_rows, 3);
         assert_eq!(masked.target().to_string(), "class:1:prob");
+        // Another target of the same text asks the model nothing new.
+        let other = Job { target: Target::class(0), ..job };
+        Masked::new(&other).outcomes(&[vec![0, 2], vec![1]]).unwrap();
+        assert_eq!(driver.spent().forward_rows, 3);
+        assert_eq!(driver.spent().remembered_rows, 1 + 2 + 3);
     }
 }

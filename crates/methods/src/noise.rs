@@ -113,12 +113,11 @@ fn through(inner: &dyn Method, moment: Moment, job: &Job<'_>, noises: &[Array]) 
         let explained = inner.explain(&Job { row, ..job.clone() })?;
         let values: Vec<f64> = match &explained.scores {
             Scores::Elements(values, _) => values.data.iter().map(|&v| f64::from(v)).collect(),
-            Scores::Tokens(values) => values.clone(),
+            Scores::Tokens(values) | Scores::Units(values) => values.clone(),
         };
         sums.resize(values.len(), (0.0, 0.0));
         sums.iter_mut().zip(&values).for_each(|(sum, v)| *sum = (sum.0 + v, sum.1 + v * v));
-        let info = job.info(explained.site.unwrap_or(job.site))?;
-        let own = explained.tokens(&info, None).unwrap_or_default();
+        let own = explained.tokens(job, None)?.unwrap_or_default();
         tokens.resize(own.len(), (0.0, 0.0));
         tokens.iter_mut().zip(&own).for_each(|(sum, v)| *sum = (sum.0 + v, sum.1 + v * v));
         last = Some(explained);
@@ -133,7 +132,7 @@ fn through(inner: &dyn Method, moment: Moment, job: &Job<'_>, noises: &[Array]) 
     let values: Vec<f64> = sums.iter().map(value).collect();
     match &mut explained.scores {
         Scores::Elements(array, _) => array.data = values.iter().map(|&v| v as f32).collect(),
-        Scores::Tokens(tokens) => *tokens = values,
+        Scores::Tokens(scores) | Scores::Units(scores) => *scores = values,
     }
     // A mean of complete scores is complete for noisy copies, not for the text.
     explained.claim = None;

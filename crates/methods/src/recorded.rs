@@ -50,15 +50,8 @@ impl Opened {
         let target: Target = case.target.parse().unwrap();
         let target =
             target.resolve(self.model.card(), &row.encoded, &logits[0], None, &|p| open.token_id(p)).unwrap();
-        Job {
-            model: &*self.model,
-            driver: &self.driver,
-            row,
-            target,
-            site: case.site.parse().unwrap(),
-            baselines: vec![Baseline::Zero],
-            seed: 0,
-        }
+        let site = case.site.parse().unwrap();
+        Job { site, baselines: vec![Baseline::Zero], ..Job::new(&*self.model, &self.driver, row, target) }
     }
 
     pub(crate) fn explained(&self, case: &Case, method: &str) -> (Job<'_>, Explained) {

@@ -1,7 +1,8 @@
 //! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
 
-use crate::{Baseline, Explained, Job, Settings, attention, gradient};
-use exegete_core::{Error, Result};
+use crate::{Baseline, Explained, Job, Request, Settings, attacks, attention, gradient};
+use exegete_core::report::{Item, Subject};
+use exegete_core::{Driver, Error, Example, Model, Result};
 use std::collections::BTreeMap;
 
 /// What a method's scores promise, whatever the model.
@@ -49,8 +50,30 @@ pub struct Info {
     pub signed: bool,
     /// What an element's score says of a small change there.
     pub meaning: Meaning,
-    /// Reads and checks the parameters.
-    pub new: fn(&mut Settings) -> Result<Box<dyn Method>>,
+    /// What it needs of a model.
+    pub needs: Needs,
+    /// Reads and checks the parameters, for what it answers with.
+    pub new: New,
+}
+
+/// What a method needs of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Predictions: a black box will do.
+    Predictions,
+    /// Its inside, and gradients.
+    Inside,
+}
+
+/// How a method is made from its parameters, by what it answers with.
+#[derive(Debug, Clone, Copy)]
+pub enum New {
+    /// Scores for the pieces of a text.
+    Scores(fn(&mut Settings) -> Result<Box<dyn Method>>),
+    /// A rule or edits of a text.
+    Finds(fn(&mut Settings) -> Result<Box<dyn Finder>>),
+    /// Something about many texts.
+    Surveys(fn(&mut Settings) -> Result<Box<dyn Survey>>),
 }
 
 /// A method with its parameters.
@@ -72,6 +95,39 @@ pub trait Method: Send + Sync {
     }
 }
 
+/// A method with its parameters that looks for a rule or for edits of a text.
+pub trait Finder: Send + Sync {
+    /// Its parameters as they are used.
+    fn params(&self) -> BTreeMap<String, serde_json::Value>;
+
+    /// An item with this subject, to which parameters and notes may be added.
+    fn find(&self, job: &Job<'_>, subject: Subject) -> Result<Item>;
+}
+
+/// A method with its parameters that looks at many texts together.
+pub trait Survey: Send + Sync {
+    /// Its parameters as they are used.
+    fn params(&self) -> BTreeMap<String, serde_json::Value>;
+
+    /// What it finds.
+    fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>>;
+}
+
+/// Many texts and what is asked of them.
+#[derive(Clone, Copy)]
+pub struct Corpus<'a> {
+    /// Whom.
+    pub model: &'a dyn Model,
+    /// Runs and counts.
+    pub driver: &'a Driver,
+    /// The texts, with labels where they are known.
+    pub examples: &'a [Example],
+    /// Texts that nothing is learned from; none where the user gave no file of them.
+    pub held_out: Option<&'a [Example]>,
+    /// What is asked: units, targets, the masker, the seed.
+    pub request: &'a Request,
+}
+
 /// Every method.
 pub const METHODS: &[&Info] = &[
     &gradient::saliency::INFO,
@@ -90,6 +146,9 @@ pub const METHODS: &[&Info] = &[
     &attention::attention_rollout::INFO,
     &attention::gradient_x_attention::INFO,
     &attention::attention_norm::INFO,
+    &attacks::hotflip::INFO,
+    &attacks::triggers::INFO,
+    &attacks::artifacts::INFO,
 ];
 
 /// The method of this name.

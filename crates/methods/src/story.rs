@@ -1,14 +1,15 @@
 //! The layer story of one prediction: the same method at the output of every layer. As in B. van Aken and others, *How
 //! does BERT answer questions?*, 2019.
 
-use crate::explain::{Asked, Chosen};
+use crate::asked::Asked;
 use crate::explained::Scores;
-use crate::{Job, Reduce};
+use crate::{Chosen, Job, Reduce};
 use exegete_core::report::{Item, Map, MapLayer, Spread, TokenText};
 use exegete_core::{Array, Error, Result, Site};
 
 /// Scores for every token at the word vectors and behind each layer.
 pub(crate) fn tell(asked: &Asked<'_>, job: &Job<'_>, chosen: &Chosen) -> Result<Item> {
+    let job = &asked.with_baselines(job, chosen);
     if chosen.method.own_site() {
         return Err(Error::Request(format!(
             "{} has no scores by layer; leave all-layers out",
@@ -18,9 +19,9 @@ pub(crate) fn tell(asked: &Asked<'_>, job: &Job<'_>, chosen: &Chosen) -> Result<
     let (mut layers, mut subject) = (Vec::new(), None);
     for site in sites(job)? {
         let job = Job { site, ..job.clone() };
-        let (info, explained) = (job.info(site)?, chosen.method.explain(&job)?);
+        let explained = chosen.method.explain(&job)?;
         let (Scores::Elements(values, own), Some(token_values)) =
-            (&explained.scores, explained.tokens(&info, chosen.reduce))
+            (&explained.scores, explained.tokens(&job, chosen.reduce)?)
         else {
             continue;
         };
@@ -29,10 +30,11 @@ pub(crate) fn tell(asked: &Asked<'_>, job: &Job<'_>, chosen: &Chosen) -> Result<
             entropy: entropy(&token_values),
             spread: spreads(values, job.encoded().len()),
             token_values,
-            completeness: explained.completeness(&info).filter(|_| *own == Reduce::Sum),
+            completeness: explained.completeness(&job)?.filter(|_| *own == Reduce::Sum),
         });
         if subject.is_none() {
-            subject = Some(asked.subject(&job, chosen, &explained)?);
+            let params = chosen.params(&explained, &job);
+            subject = Some(asked.subject(&job, chosen.info, params, &explained.notes)?);
         }
     }
     let subject = subject.ok_or_else(|| Error::Unsupported("the model has no layers to tell of".into()))?;

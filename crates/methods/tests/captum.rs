@@ -71,12 +71,12 @@ fn scores(case: &Case, model: &dyn Model, method: &str, set: &[String]) -> Array
     let named = words(case.params.get("baseline"));
     let baselines: Vec<Baseline> = named.iter().map(|name| name.parse().unwrap()).collect();
     let site: Site = if method.contains("attention") { Site::EmbedWord } else { case.site.parse().unwrap() };
-    let job = Job { model, driver: &driver, row, target, site, baselines, seed: 0 };
+    let job = Job { site, baselines, ..Job::new(model, &driver, row, target) };
     let chosen = Chosen::new(method, Settings::parse(set).unwrap()).unwrap();
     let explained = chosen.method.explain(&job).unwrap_or_else(|error| panic!("{}: {error}", case.name));
     match explained.scores {
         Scores::Elements(values, _) => values,
-        Scores::Tokens(tokens) => {
+        Scores::Tokens(tokens) | Scores::Units(tokens) => {
             Array::new([tokens.len()], tokens.iter().map(|&v| v as f32).collect()).unwrap()
         }
     }
@@ -203,15 +203,9 @@ fn rules_on_feed_forward_nets_are_captums() {
                     }
                     Some(all) => vec![Baseline::Text(numbers(&row_of(all, row)))],
                 };
-                let job = Job {
-                    model: &net,
-                    driver: &driver,
-                    row: Net::row(&row_of(&case.inputs, row)),
-                    target: Target::class(case.target),
-                    site: Site::EmbedWord,
-                    baselines,
-                    seed: 0,
-                };
+                let target = Target::class(case.target);
+                let input = Net::row(&row_of(&case.inputs, row));
+                let job = Job { baselines, ..Job::new(&net, &driver, input, target) };
                 let Ok(chosen) = Chosen::new(&case.method, Settings::parse(&net_settings(case)).unwrap())
                 else {
                     panic!("{}: {:?}", case.name, net_settings(case));

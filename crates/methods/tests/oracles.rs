@@ -11,7 +11,7 @@ fn job<'a>(net: &'a Net, driver: &'a Driver, row: Row, site: &str, target: &str)
     let logits = driver.logits(open, std::slice::from_ref(&row)).unwrap();
     let target = target.resolve(net.card(), &row.encoded, &logits[0], None, &|_| None).unwrap();
     let site: Site = site.parse().unwrap();
-    Job { model: net, driver, row, target, site, baselines: vec![Baseline::Zero], seed: 0 }
+    Job { site, baselines: vec![Baseline::Zero], ..Job::new(net, driver, row, target) }
 }
 
 fn explained(method: &str, set: &[&str], job: &Job<'_>) -> Explained {
@@ -24,7 +24,7 @@ fn scores(net: &Net, method: &str, set: &[&str], x: &[f32], site: &str, target: 
     let driver = Driver::default();
     match explained(method, set, &job(net, &driver, Net::row(x), site, target)).scores {
         Scores::Elements(Array { data, .. }, _) => data,
-        Scores::Tokens(tokens) => tokens.iter().map(|&v| v as f32).collect(),
+        Scores::Tokens(tokens) | Scores::Units(tokens) => tokens.iter().map(|&v| v as f32).collect(),
     }
 }
 

@@ -117,15 +117,8 @@ fn integrated_gradients(setup: &Setup) -> Result<Figure> {
     let rows = rows::of_lengths(&*setup.model, &[40])?;
     let chosen = Chosen::new("integrated_gradients", Settings::parse(&["steps=50"])?)?;
     let figure = best(setup, 2 * setup.runs, |driver| {
-        let job = Job {
-            model: &*setup.model,
-            driver,
-            row: rows[0].clone(),
-            target: first_output(open),
-            site: Site::EmbedWord,
-            baselines: vec![Baseline::Zero],
-            seed: 0,
-        };
+        let job = Job::new(&*setup.model, driver, rows[0].clone(), first_output(open));
+        let job = Job { baselines: vec![Baseline::Zero], ..job };
         Ok(chosen.method.explain(&job).map(drop)?)
     })?;
     Ok(Figure {

@@ -4,14 +4,70 @@
 //! natural language inference data*, 2018. z = (p(y|w) − p(y)) / √(p(y)(1 − p(y)) / n(w)): M. Gardner and others,
 //! *Competency problems*, 2021. Counts are of texts that hold a word.
 
-use exegete_core::Example;
-use exegete_core::report::{Cell, Table};
+use crate::Settings;
+use crate::registry::{Corpus, Info, Meaning, Needs, New, Survey, params};
+use exegete_core::report::{Cell, Item, Table};
+use exegete_core::{Encoded, Error, Example, Result, Span, class_index};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "artifacts",
+    summary: "words that go with a label in the data, whatever the model",
+    page: include_str!("artifacts.md"),
+    axioms: &[],
+    signed: false,
+    meaning: Meaning::Other,
+    needs: Needs::Predictions,
+    new: New::Surveys(|settings| Ok(Box::new(Artifacts::new(settings)?))),
+};
 
 /// Added to every count, so that rare words say little.
 const SMOOTHING: f64 = 100.0;
 /// The chance of one wrong word among all that a list of significant words may have.
 const LEVEL: f64 = 0.01;
+
+/// More labels than this are no classes.
+const MOST_LABELS: usize = 100;
+
+struct Artifacts {
+    top: usize,
+    field: Option<usize>,
+}
+
+impl Artifacts {
+    fn new(settings: &mut Settings) -> Result<Self> {
+        let top = settings.count("top")?.unwrap_or(20);
+        Ok(Self { top, field: settings.count("field")?.map(|field| field - 1) })
+    }
+}
+
+impl Survey for Artifacts {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        params([("top", self.top.into()), ("field", self.field.map(|field| field + 1).into())])
+    }
+
+    fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>> {
+        let known = &corpus.model.card().labels;
+        // By the model's name for it where it has one: data often write the index.
+        let named =
+            |label: &str| class_index(known, label).map_or(label, |index| known[index].as_str()).to_owned();
+        let labelled =
+            corpus.examples.iter().filter_map(|example| Some((example, named(example.label.as_deref()?))));
+        let labelled: Vec<(&Example, String)> = labelled.collect();
+        let labels: BTreeSet<&String> = labelled.iter().map(|(_, label)| label).collect();
+        let labels: Vec<String> = labels.into_iter().cloned().collect();
+        if !(2..=MOST_LABELS).contains(&labels.len()) {
+            return Err(Error::Input(format!(
+                "the rows have {} different labels; words are counted for 2 to {MOST_LABELS} (--label-column)",
+                labels.len()
+            )));
+        }
+        let index = |label: &String| labels.binary_search(label).unwrap_or(0);
+        let texts = labelled.iter().map(|(example, label)| (*example, index(label)));
+        Ok(vec![Item::Table(Association::count(&labels, texts, self.field).table(self.top))])
+    }
+}
 
 /// In how many texts of each label each word occurs.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,11 +201,11 @@ impl Association {
 
 /// The words of an example, each once and in lower case; what has no letter or digit is none.
 fn words_of(example: &Example, field: Option<usize>) -> BTreeSet<String> {
-    let own = example.fields.iter().enumerate().filter(|(at, _)| field.is_none_or(|field| field == *at));
-    own.flat_map(|(_, f)| {
-        f.text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase)
-    })
-    .collect()
+    let of_field =
+        |span: Option<Span>| field.is_none_or(|field| span.is_some_and(|span| span.field == field));
+    let own = Encoded::of_words(example).tokens.into_iter().filter(|token| of_field(token.span));
+    let words = own.map(|token| token.piece.to_lowercase());
+    words.filter(|word| word.chars().any(char::is_alphanumeric)).collect()
 }
 
 #[cfg(test)]

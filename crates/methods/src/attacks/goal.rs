@@ -33,7 +33,7 @@ impl Goal {
     pub(super) fn new(job: &Job<'_>, logits: &Logits, toward: Option<&str>) -> Result<Self> {
         let (card, open) = (job.card(), job.open()?);
         let question = Question::of(card, &job.target).ok_or_else(|| nothing_decided(card, &job.target))?;
-        let before = question.decide(card, open, job.encoded(), logits)?;
+        let before = question.decide(card, Some(open), job.encoded(), logits)?;
         let toward = toward.map(|label| class(card, &question, &before, label)).transpose()?;
         let (objective, sign) = match &toward {
             Some(choice) => (by_log_probability(&at(&job.target, choice)), -1.0),
@@ -62,7 +62,7 @@ impl Goal {
         logits: &Logits,
     ) -> Result<Outcome> {
         let card = job.card();
-        let decision = self.question.decide(card, open, encoded, logits)?;
+        let decision = self.question.decide(card, Some(open), encoded, logits)?;
         let reached = match &self.toward {
             Some(choice) => choice.index == Some(decision.key.0),
             None => decision.key != self.before.key,

@@ -8,39 +8,52 @@ use super::first_order::{Estimate, dot, lowest};
 use super::flips::{Flipped, Flips, apply, swaps, with, written};
 use super::goal::{Goal, Outcome};
 use super::{Constraints, STAGE_FLIPS, Vocabulary};
+use crate::registry::{Finder, Info, Meaning, Needs, New};
 use crate::{Job, Settings};
 use exegete_core::report::{Chance, Edited, Edits, Item, Subject, Verdict};
-use exegete_core::{Array, Encoded, Error, Example, Label, Logits, Open, Quantity, Result, Row, Site, Unit};
+use exegete_core::{
+    Array, Encoded, Error, Example, Label, Logits, Open, Quantity, Result, Row, Site, Unit, Units,
+};
 use rand::RngExt;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "hotflip",
+    summary: "the fewest words to replace so that the decision changes, found by gradients",
+    page: include_str!("hotflip.md"),
+    axioms: &[],
+    signed: false,
+    meaning: Meaning::Other,
+    needs: Needs::Inside,
+    new: New::Finds(|settings| Ok(Box::new(HotFlip::new(settings)?))),
+};
 
 /// Of the words that may change, so many with the longest gradients are looked at.
 const POSITIONS: usize = 64;
 /// So many texts are reported.
 const SHOWN: usize = 3;
 
-/// HotFlip with its parameters.
 #[derive(Debug, Clone)]
-pub struct HotFlip {
+struct HotFlip {
     /// The most words that change.
-    pub words: usize,
+    words: usize,
     /// How many texts go on from one word to the next.
-    pub beam: usize,
+    beam: usize,
     /// How many replacements are run for each of them.
-    pub candidates: usize,
+    candidates: usize,
     /// How many random changes are run to compare with.
-    pub random: usize,
+    random: usize,
     /// The class to reach; any other where there is none.
-    pub toward: Option<String>,
+    toward: Option<String>,
     /// Which words may be replaced, and by which.
-    pub constraints: Constraints,
+    constraints: Constraints,
 }
 
 impl HotFlip {
-    /// Takes its parameters.
-    pub fn new(settings: &mut Settings) -> Result<Self> {
+    fn new(settings: &mut Settings) -> Result<Self> {
         Ok(Self {
             words: settings.count("words")?.unwrap_or(3),
             beam: settings.count("beam")?.unwrap_or(4),
@@ -50,9 +63,10 @@ impl HotFlip {
             constraints: Constraints::new(settings)?,
         })
     }
+}
 
-    /// As they are used.
-    pub fn params(&self) -> BTreeMap<String, Value> {
+impl Finder for HotFlip {
+    fn params(&self) -> BTreeMap<String, Value> {
         let mut params = self.constraints.params();
         let counts = [
             ("words", self.words),
@@ -65,9 +79,10 @@ impl HotFlip {
         params
     }
 
-    /// Changed texts for one question.
-    pub fn find(&self, job: &Job<'_>, units: &[Unit], mut subject: Subject) -> Result<Item> {
-        let search = Search::new(self, job, units)?;
+    fn find(&self, job: &Job<'_>, mut subject: Subject) -> Result<Item> {
+        // Words are replaced, whatever the units of the request.
+        let units = Units::Word.of(job.encoded());
+        let search = Search::new(self, job, &units)?;
         let (found, flipped) = search.run()?;
         let random = search.random(flipped)?;
         let best: Vec<&State> = found.iter().take(SHOWN).collect();
@@ -115,7 +130,7 @@ impl<'s, 'a> Search<'s, 'a> {
     fn new(own: &'s HotFlip, job: &'s Job<'a>, units: &'s [Unit]) -> Result<Self> {
         let open = job.open()?;
         let vocabulary = Vocabulary::of(open)?;
-        let logits = job.driver.logits(open, std::slice::from_ref(&job.row))?;
+        let logits = job.driver.outputs(job.model, std::slice::from_ref(&job.row))?;
         let logits = logits.first().ok_or_else(|| Error::Model("the model ran no row".into()))?;
         let goal = Goal::new(job, logits, own.toward.as_deref())?;
         let may = |unit: &Unit| match may_move(job, unit) {
@@ -217,7 +232,7 @@ impl<'s, 'a> Search<'s, 'a> {
 
     fn logits(&self, texts: impl Iterator<Item = Arc<Encoded>>) -> Result<Vec<Logits>> {
         let rows: Vec<Row> = texts.map(Row::new).collect();
-        self.job.driver.logits(self.open, &rows)
+        self.job.driver.outputs(self.job.model, &rows)
     }
 
     /// How often random changes of as many words reach the goal, under the same rules.

@@ -9,8 +9,9 @@ mod told;
 use super::artifacts::Association;
 use super::{Constraints, STAGE_TRIGGERS, Vocabulary};
 use crate::Settings;
+use crate::registry::{Corpus, Info, Meaning, Needs, New, Survey};
 use exegete_core::report::Item;
-use exegete_core::{Driver, Encoded, Error, Example, Model, Result, Units, class_index};
+use exegete_core::{Encoded, Error, Example, Model, Result, Units, class_index};
 use place::Place;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -20,16 +21,26 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "triggers",
+    summary: "a few words that change the answers of many texts",
+    page: include_str!("triggers.md"),
+    axioms: &[],
+    signed: false,
+    meaning: Meaning::Other,
+    needs: Needs::Inside,
+    new: New::Surveys(|settings| Ok(Box::new(Triggers::new(settings)?))),
+};
+
 /// Random triggers are tried on so many held-out rows.
 const RANDOM_ROWS: usize = 200;
 /// Rows that are looked at for the most frequent word.
 const FREQUENT_ROWS: usize = 200;
 
-/// Universal triggers with their parameters.
 #[derive(Debug, Clone)]
-pub struct Triggers {
-    /// Words of a trigger.
-    pub length: usize,
+struct Triggers {
+    length: usize,
     place: Place,
     attack: Option<String>,
     force: Option<String>,
@@ -42,21 +53,6 @@ pub struct Triggers {
     held_out: usize,
     random: usize,
     constraints: Constraints,
-}
-
-/// Many texts, and others that nothing is learned from.
-#[derive(Clone, Copy)]
-pub struct Texts<'a> {
-    /// Whom.
-    pub model: &'a dyn Model,
-    /// Runs and counts.
-    pub driver: &'a Driver,
-    /// The texts, with labels where they are known.
-    pub examples: &'a [Example],
-    /// Texts that nothing is learned from.
-    pub held_out: Option<&'a [Example]>,
-    /// Of everything random.
-    pub seed: u64,
 }
 
 /// What was found for one aim.
@@ -81,8 +77,7 @@ struct Tried {
 }
 
 impl Triggers {
-    /// Takes the parameters.
-    pub fn new(settings: &mut Settings) -> Result<Self> {
+    fn new(settings: &mut Settings) -> Result<Self> {
         let mut count = |key: &str, default: usize| Ok(settings.count(key)?.unwrap_or(default));
         let (length, beam, candidates) = (count("length", 3)?, count("beam", 2)?, count("candidates", 32)?);
         let (rows, batch, held_out) = (count("rows", 256)?, count("batch", 64)?, count("held_out", 1000)?);
@@ -114,85 +109,17 @@ impl Triggers {
         })
     }
 
-    /// As they are used.
-    pub fn params(&self) -> BTreeMap<String, Value> {
-        let counts = [
-            ("length", self.length),
-            ("field", self.place.field + 1),
-            ("beam", self.beam),
-            ("candidates", self.candidates),
-            ("rows", self.rows),
-            ("batch", self.batch),
-            ("rounds", self.rounds),
-            ("restarts", self.restarts),
-            ("held_out", self.held_out),
-            ("random", self.random),
-        ];
-        let mut params: BTreeMap<String, Value> = self.constraints.params();
-        params.remove("stop_words");
-        params.extend(counts.map(|(key, count)| (key.to_owned(), count.into())));
-        params.insert("where".into(), if self.place.after { "after" } else { "before" }.into());
-        let named = [("attack", &self.attack), ("force", &self.force)];
-        params.extend(
-            named.into_iter().filter_map(|(key, label)| Some((key.to_owned(), label.clone()?.into()))),
-        );
-        params
-    }
-
-    /// Looks for triggers and says what they do.
-    pub fn survey(&self, texts: Texts<'_>) -> Result<Vec<Item>> {
-        let open = texts.model.require_open()?;
-        let vocabulary = Vocabulary::of(open)?;
-        let mut random = ChaCha8Rng::seed_from_u64(texts.seed);
-        random.set_stream(STAGE_TRIGGERS);
-        let all = classed(texts.model, texts.driver, texts.examples, &mut random)?;
-        let (train, test) = self.split(&texts, &all, &mut random)?;
-        let frequent = frequent(texts.model, &train)?;
-        let words: Vec<u32> = vocabulary.ids_like(&frequent).collect();
-        let words: Vec<u32> = words.into_iter().filter(|&id| self.admits(&vocabulary, id)).collect();
-        if words.is_empty() {
-            return Err(Error::Request(
-                "no word of the vocabulary may be part of a trigger under these rules".into(),
-            ));
-        }
-        let start = vocabulary.id(&frequent).filter(|id| words.contains(id)).unwrap_or(words[0]);
-        let mut found = Vec::new();
-        for aim in self.aims(texts.model)? {
-            let search = Search {
-                model: texts.model,
-                open,
-                driver: texts.driver,
-                vocabulary: &vocabulary,
-                words: &words,
-                place: self.place,
-                aim,
-                beam: self.beam,
-                candidates: self.candidates,
-                batch: self.batch,
-                rounds: self.rounds,
-            };
-            found.push(self.look(&search, &train, &test, start, &mut random)?);
-        }
-        let labels = &texts.model.card().labels;
-        let field = Some(self.place.field);
-        let association =
-            (!all.by_model).then(|| Association::count(labels, all.rows.iter().copied(), field));
-        let told =
-            told::Told { own: self, texts, vocabulary: &vocabulary, association, by_model: all.by_model };
-        told.items(&found)
-    }
-
     /// Rows to search on and rows to try on; where there are none held out, half of the examples each.
     fn split<'e>(
         &self,
-        texts: &Texts<'e>,
+        corpus: &Corpus<'e>,
         all: &Classed<'e>,
         random: &mut ChaCha8Rng,
     ) -> Result<(Classed<'e>, Classed<'e>)> {
         let Classed { rows, by_model } = all;
-        match texts.held_out {
+        match corpus.held_out {
             Some(held_out) => {
-                let test = classed(texts.model, texts.driver, held_out, random)?;
+                let test = classed(corpus.model, corpus.driver, held_out, random)?;
                 Ok((Classed { rows: rows.clone(), by_model: *by_model }, test))
             }
             None => {
@@ -275,6 +202,74 @@ impl Triggers {
     /// A random trigger.
     fn drawn(&self, words: &[u32], random: &mut ChaCha8Rng) -> Vec<u32> {
         (0..self.length).map(|_| words[random.random_range(0..words.len())]).collect()
+    }
+}
+
+impl Survey for Triggers {
+    fn params(&self) -> BTreeMap<String, Value> {
+        let counts = [
+            ("length", self.length),
+            ("field", self.place.field + 1),
+            ("beam", self.beam),
+            ("candidates", self.candidates),
+            ("rows", self.rows),
+            ("batch", self.batch),
+            ("rounds", self.rounds),
+            ("restarts", self.restarts),
+            ("held_out", self.held_out),
+            ("random", self.random),
+        ];
+        let mut params: BTreeMap<String, Value> = self.constraints.params();
+        params.remove("stop_words");
+        params.extend(counts.map(|(key, count)| (key.to_owned(), count.into())));
+        params.insert("where".into(), if self.place.after { "after" } else { "before" }.into());
+        let named = [("attack", &self.attack), ("force", &self.force)];
+        params.extend(
+            named.into_iter().filter_map(|(key, label)| Some((key.to_owned(), label.clone()?.into()))),
+        );
+        params
+    }
+
+    fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>> {
+        let open = corpus.model.require_open()?;
+        let vocabulary = Vocabulary::of(open)?;
+        let mut random = ChaCha8Rng::seed_from_u64(corpus.request.seed);
+        random.set_stream(STAGE_TRIGGERS);
+        let all = classed(corpus.model, corpus.driver, corpus.examples, &mut random)?;
+        let (train, test) = self.split(corpus, &all, &mut random)?;
+        let frequent = frequent(corpus.model, &train)?;
+        let words: Vec<u32> = vocabulary.ids_like(&frequent).collect();
+        let words: Vec<u32> = words.into_iter().filter(|&id| self.admits(&vocabulary, id)).collect();
+        if words.is_empty() {
+            return Err(Error::Request(
+                "no word of the vocabulary may be part of a trigger under these rules".into(),
+            ));
+        }
+        let start = vocabulary.id(&frequent).filter(|id| words.contains(id)).unwrap_or(words[0]);
+        let mut found = Vec::new();
+        for aim in self.aims(corpus.model)? {
+            let search = Search {
+                model: corpus.model,
+                open,
+                driver: corpus.driver,
+                vocabulary: &vocabulary,
+                words: &words,
+                place: self.place,
+                aim,
+                beam: self.beam,
+                candidates: self.candidates,
+                batch: self.batch,
+                rounds: self.rounds,
+            };
+            found.push(self.look(&search, &train, &test, start, &mut random)?);
+        }
+        let labels = &corpus.model.card().labels;
+        let field = Some(self.place.field);
+        let association =
+            (!all.by_model).then(|| Association::count(labels, all.rows.iter().copied(), field));
+        let told =
+            told::Told { own: self, corpus, vocabulary: &vocabulary, association, by_model: all.by_model };
+        told.items(&found)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{head, heads, layer, maps, query, row_of};
 use crate::explained::Scores;
-use crate::registry::{Info, Meaning, Method, params};
+use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
 use exegete_core::{Place, Result, Site};
 use std::collections::BTreeMap;
@@ -15,9 +15,10 @@ pub const INFO: Info = Info {
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
-    new: |settings| {
+    needs: Needs::Inside,
+    new: New::Scores(|settings| {
         Ok(Box::new(Raw { layer: settings.optional("layer")?, head: settings.optional("head")? }))
-    },
+    }),
 };
 
 struct Raw {

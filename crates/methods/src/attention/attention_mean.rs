@@ -2,7 +2,7 @@
 
 use super::{heads, maps, query, row_of};
 use crate::explained::Scores;
-use crate::registry::{Info, Meaning, Method, params};
+use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
 use exegete_core::{Place, Result, Site};
 use std::collections::BTreeMap;
@@ -15,7 +15,8 @@ pub const INFO: Info = Info {
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
-    new: |_| Ok(Box::new(Mean)),
+    needs: Needs::Inside,
+    new: New::Scores(|_| Ok(Box::new(Mean))),
 };
 
 struct Mean;

@@ -3,7 +3,7 @@
 
 use super::{head, heads, layer, query};
 use crate::explained::Scores;
-use crate::registry::{Info, Meaning, Method, params};
+use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
 use exegete_core::{Array, Change, Edit, Place, Result, Row, Site};
 use std::collections::BTreeMap;
@@ -16,9 +16,10 @@ pub const INFO: Info = Info {
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
-    new: |settings| {
+    needs: Needs::Inside,
+    new: New::Scores(|settings| {
         Ok(Box::new(Norm { layer: settings.optional("layer")?, head: settings.optional("head")? }))
-    },
+    }),
 };
 
 struct Norm {

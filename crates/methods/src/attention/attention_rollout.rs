@@ -3,7 +3,7 @@
 
 use super::{heads, maps, query, row_of};
 use crate::explained::Scores;
-use crate::registry::{Info, Meaning, Method, params};
+use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
 use exegete_core::{Place, Result, Site};
 use std::collections::BTreeMap;
@@ -16,7 +16,8 @@ pub const INFO: Info = Info {
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
-    new: |_| Ok(Box::new(Rollout)),
+    needs: Needs::Inside,
+    new: New::Scores(|_| Ok(Box::new(Rollout))),
 };
 
 struct Rollout;

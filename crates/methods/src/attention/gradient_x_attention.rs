@@ -2,7 +2,7 @@
 
 use super::{head, heads, layer, query, row_of};
 use crate::explained::Scores;
-use crate::registry::{Info, Meaning, Method, params};
+use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
 use exegete_core::{Array, Place, Record, Result, Rules, Site};
 use std::collections::BTreeMap;
@@ -15,12 +15,13 @@ pub const INFO: Info = Info {
     axioms: &[],
     signed: true,
     meaning: Meaning::Other,
-    new: |settings| {
+    needs: Needs::Inside,
+    new: New::Scores(|settings| {
         Ok(Box::new(GradientXAttention {
             layer: settings.optional("layer")?,
             head: settings.optional("head")?,
         }))
-    },
+    }),
 };
 
 struct GradientXAttention {

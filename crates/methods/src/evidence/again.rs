@@ -24,14 +24,13 @@ impl Again<'_> {
     pub(super) fn elements(explained: &Explained) -> Vec<f64> {
         match &explained.scores {
             Scores::Elements(values, _) => values.data.iter().map(|&v| f64::from(v)).collect(),
-            Scores::Tokens(values) => values.clone(),
+            Scores::Tokens(values) | Scores::Units(values) => values.clone(),
         }
     }
 
     /// The scores of the tokens that units are made of; special tokens are in none.
     pub(super) fn tokens(&self, job: &Job<'_>, explained: &Explained, units: &[Unit]) -> Result<Vec<f64>> {
-        let info = job.info(explained.site.unwrap_or(job.site))?;
-        let tokens = explained.tokens(&info, self.reduce).ok_or_else(no_tokens)?;
+        let tokens = explained.tokens(job, self.reduce)?.ok_or_else(no_tokens)?;
         let inside = units.iter().flat_map(|unit| unit.tokens.iter());
         inside.map(|&token| tokens.get(token).copied().ok_or_else(no_tokens)).collect()
     }

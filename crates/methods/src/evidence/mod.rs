@@ -22,10 +22,10 @@ pub mod verdict;
 pub use again::Again;
 
 use crate::registry::Meaning;
-use crate::{Chosen, Explained, Job, Masked, Masker, Reduce};
+use crate::{Chosen, Explained, Job, Masked, Reduce, Scores};
 use again::Words;
 use exegete_core::report::{Checks, Hiding};
-use exegete_core::{Error, Result, Unit, Units};
+use exegete_core::{Error, Result, Units};
 use ranking::Rankings;
 
 /// How much evidence is gathered.
@@ -77,8 +77,8 @@ impl<'s> Scored<'s> {
         let params = chosen.method.params();
         // A sum has a sign that means something, whoever asked for it; a size has none.
         let summed = match &explained.scores {
-            crate::Scores::Elements(_, own) => chosen.reduce.unwrap_or(*own) == Reduce::Sum,
-            crate::Scores::Tokens(_) => chosen.info.signed,
+            Scores::Elements(_, own) => chosen.reduce.unwrap_or(*own) == Reduce::Sum,
+            Scores::Tokens(_) | Scores::Units(_) => chosen.info.signed,
         };
         // Squares and variances over noisy copies have lost their sign, and are no slopes any more.
         let squares = params.get("noise").is_some_and(|noise| *noise == "squares" || *noise == "variance");
@@ -96,26 +96,18 @@ impl<'s> Scored<'s> {
 pub struct Evidence<'a> {
     job: Job<'a>,
     kind: Units,
-    units: Vec<Unit>,
-    masked: Option<Masked<'a>>,
+    masked: Masked<'a>,
 }
 
 impl<'a> Evidence<'a> {
     /// For one question. Nothing is run before the first check.
-    pub fn new(job: &Job<'a>, kind: Units, units: &[Unit]) -> Self {
-        Self { job: job.clone(), kind, units: units.to_vec(), masked: None }
-    }
-
-    /// Hides units in this way instead of the one that suits text and target.
-    #[must_use]
-    pub fn with_masker(mut self, masker: Masker) -> Self {
-        self.masked = Some(Masked::new(&self.job, &self.units, masker));
-        self
+    pub fn new(job: &Job<'a>, kind: Units) -> Self {
+        Self { job: job.clone(), kind, masked: Masked::by_probability(job) }
     }
 
     /// Adds the evidence for one explanation to what its method claims.
     pub fn check(&mut self, level: Level, scored: &Scored<'_>, mut checks: Checks) -> Result<Checks> {
-        if level == Level::None || self.units.is_empty() {
+        if level == Level::None || self.job.units.is_empty() {
             return Ok(checks);
         }
         self.fits(scored)?;
@@ -125,14 +117,14 @@ impl<'a> Evidence<'a> {
             self.deepen(scored, &rankings, &mut checks)?;
         }
         let facts =
-            verdict::Facts { encoded: self.job.encoded(), kind: self.kind, units: &self.units, scored };
+            verdict::Facts { encoded: self.job.encoded(), kind: self.kind, units: &self.job.units, scored };
         checks.verdict = Some(verdict::verdict(&self.job, &facts, &rankings.own, &checks));
         Ok(checks)
     }
 
     /// Scores from elsewhere may be of another tokenizer or other units.
     fn fits(&self, scored: &Scored<'_>) -> Result<()> {
-        let (units, tokens) = (self.units.len(), self.job.encoded().len());
+        let (units, tokens) = (self.job.units.len(), self.job.encoded().len());
         if (scored.values.len(), scored.tokens.len()) == (units, tokens) {
             return Ok(());
         }
@@ -146,7 +138,7 @@ impl<'a> Evidence<'a> {
 
     /// Whole curves, and what comes of explaining again.
     fn deepen(&mut self, scored: &Scored<'_>, rankings: &Rankings, checks: &mut Checks) -> Result<()> {
-        let Some(masked) = &mut self.masked else { return Ok(()) };
+        let masked = &mut self.masked;
         let before = masked.run();
         let (deletion, insertion) = curves::measure(masked, rankings)?;
         (checks.deletion, checks.insertion) = (Some(deletion), Some(insertion));
@@ -156,12 +148,22 @@ impl<'a> Evidence<'a> {
         let Some(again) = &scored.again else { return Ok(()) };
         // Methods of one text may each have baselines of their own.
         let job = &Job { baselines: again.baselines.to_vec(), ..self.job.clone() };
-        let units = &self.units;
-        let words = Words::of(job)?;
-        checks.sensitivity = sensitivity::measure(job, again, &words)?;
-        checks.infidelity = infidelity::measure(job, again)?;
-        if units.iter().map(|unit| unit.tokens.len()).sum::<usize>() >= FEWEST_TOKENS {
-            checks.stability = Some(stability::measure(job, masked, units, again, &words)?);
+        let units = &*self.job.units;
+        let enough = units.iter().map(|unit| unit.tokens.len()).sum::<usize>() >= FEWEST_TOKENS;
+        // A black box has no word vectors to put noise on and no parameters to replace.
+        if job.model.open().is_none() {
+            return Ok(());
+        }
+        // Scores of units come from hiding units, and a text with noise on its word vectors has none to hide.
+        if !matches!(again.explained.scores, Scores::Units(_)) {
+            let words = Words::of(job)?;
+            checks.sensitivity = sensitivity::measure(job, again, &words)?;
+            checks.infidelity = infidelity::measure(job, again)?;
+            if enough {
+                checks.stability = Some(stability::measure(job, masked, units, again, &words)?);
+            }
+        }
+        if enough {
             checks.randomisation = randomisation::measure(job, units, again)?;
         }
         Ok(())
@@ -169,14 +171,7 @@ impl<'a> Evidence<'a> {
 
     /// What hiding units says: the sets of all measures are run together first, so that each measure finds its own.
     fn hide(&mut self, scored: &Scored<'_>, rankings: &Rankings, checks: &mut Checks) -> Result<()> {
-        let suited = || -> Result<Masked<'a>> {
-            let masker = Masker::suited(self.job.open()?, &self.job.row, &self.units, &self.job.target);
-            Ok(Masked::new(&self.job, &self.units, masker))
-        };
-        let masked = match &mut self.masked {
-            Some(masked) => masked,
-            none => none.insert(suited()?),
-        };
+        let masked = &mut self.masked;
         let before = masked.run();
         let measured = leave_one_out::measured(rankings);
         let mut sets = leave_one_out::sets(&measured);

@@ -5,7 +5,7 @@
 
 use super::path::{Path, found, mean, minus, times, weighted};
 use crate::quadrature::Rule;
-use crate::registry::{Axiom, Info, Meaning, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Error, Quantity, Record, Result, Rules, Seed, Site, Target};
 use std::collections::BTreeMap;
@@ -19,7 +19,8 @@ pub const INFO: Info = Info {
     axioms: &[Axiom::Completeness, Axiom::Dummy],
     signed: true,
     meaning: Meaning::TimesDifference,
-    new: |settings| Ok(Box::new(Conductance::new(settings)?)),
+    needs: Needs::Inside,
+    new: New::Scores(|settings| Ok(Box::new(Conductance::new(settings)?))),
 };
 
 struct Conductance {

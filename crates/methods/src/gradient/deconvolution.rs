@@ -2,7 +2,7 @@
 //! convolutional networks*, 2014.
 
 use super::guided_backprop::Guided;
-use crate::registry::{Info, Meaning};
+use crate::registry::{Info, Meaning, Needs, New};
 use exegete_core::Rules;
 
 /// The entry in the list of methods.
@@ -13,5 +13,6 @@ pub const INFO: Info = Info {
     axioms: &[],
     signed: false,
     meaning: Meaning::Slope,
-    new: |_| Ok(Box::new(Guided { rules: Rules::Deconvolution })),
+    needs: Needs::Inside,
+    new: New::Scores(|_| Ok(Box::new(Guided { rules: Rules::Deconvolution }))),
 };

@@ -5,7 +5,7 @@
 
 use super::path::{found, mean, minus, times};
 use crate::explained::{Claim, sum_and_size};
-use crate::registry::{Axiom, Info, Meaning, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Record, Result, Row, Rules, Site};
 use std::collections::BTreeMap;
@@ -18,7 +18,8 @@ pub const INFO: Info = Info {
     axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::Dummy, Axiom::Symmetry],
     signed: true,
     meaning: Meaning::TimesDifference,
-    new: |settings| Ok(Box::new(DeepLift::new(settings)?)),
+    needs: Needs::Inside,
+    new: New::Scores(|settings| Ok(Box::new(DeepLift::new(settings)?))),
 };
 
 /// DeepLIFT with one of its rules for rectifiers.

@@ -2,7 +2,7 @@
 //! approach to interpreting model predictions*, 2017.
 
 use super::deep_lift::DeepLift;
-use crate::registry::{Axiom, Info, Meaning, Method};
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New};
 use crate::{Baseline, Explained, Job};
 use exegete_core::Result;
 use std::collections::BTreeMap;
@@ -15,7 +15,8 @@ pub const INFO: Info = Info {
     axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::Dummy, Axiom::Symmetry],
     signed: true,
     meaning: Meaning::TimesDifference,
-    new: |settings| Ok(Box::new(DeepLiftShap(DeepLift::new(settings)?))),
+    needs: Needs::Inside,
+    new: New::Scores(|settings| Ok(Box::new(DeepLiftShap(DeepLift::new(settings)?)))),
 };
 
 struct DeepLiftShap(DeepLift);

@@ -2,7 +2,7 @@
 //! of deep learning models with axiomatic attribution priors and expected gradients*, 2021.
 
 use super::path::{Path, found, times};
-use crate::registry::{Axiom, Info, Meaning, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Error, Result, Row};
 use rand::RngExt;
@@ -16,7 +16,8 @@ pub const INFO: Info = Info {
     axioms: &[Axiom::Dummy],
     signed: true,
     meaning: Meaning::TimesDifference,
-    new: |settings| Ok(Box::new(GradientShap::new(settings)?)),
+    needs: Needs::Inside,
+    new: New::Scores(|settings| Ok(Box::new(GradientShap::new(settings)?))),
 };
 
 /// Points drawn together.

@@ -1,7 +1,7 @@
 //! x ⊙ ∂F/∂x. A. Shrikumar, P. Greenside, A. Shcherbina, A. Kundaje, *Not just a black box*, 2016.
 
 use super::path::times;
-use crate::registry::{Axiom, Info, Meaning, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job, Reduce};
 use exegete_core::{Record, Result, Rules};
 use std::collections::BTreeMap;
@@ -14,7 +14,8 @@ pub const INFO: Info = Info {
     axioms: &[Axiom::Dummy, Axiom::Symmetry, Axiom::Linearity, Axiom::ImplementationInvariance],
     signed: true,
     meaning: Meaning::TimesInput,
-    new: |_| Ok(Box::new(GradientXInput)),
+    needs: Needs::Inside,
+    new: New::Scores(|_| Ok(Box::new(GradientXInput))),
 };
 
 struct GradientXInput;

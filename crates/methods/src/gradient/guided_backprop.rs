@@ -1,7 +1,7 @@
 //! ∂F/∂x with rectifiers open only where both their input and what comes back are positive. J. T. Springenberg,
 //! A. Dosovitskiy, T. Brox, M. Riedmiller, *Striving for simplicity: the all convolutional net*, 2015.
 
-use crate::registry::{Info, Meaning, Method, params};
+use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job, Reduce};
 use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
@@ -14,7 +14,8 @@ pub const INFO: Info = Info {
     axioms: &[],
     signed: false,
     meaning: Meaning::Slope,
-    new: |_| Ok(Box::new(Guided { rules: Rules::GuidedBackprop })),
+    needs: Needs::Inside,
+    new: New::Scores(|_| Ok(Box::new(Guided { rules: Rules::GuidedBackprop }))),
 };
 
 /// A gradient by other rules at rectifiers; [`super::deconvolution`] is the same with its own.

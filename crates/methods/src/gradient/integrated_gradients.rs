@@ -3,7 +3,7 @@
 
 use super::path::{Path, found, mean, times, weighted};
 use crate::quadrature::{Ladder, Rule};
-use crate::registry::{Axiom, Info, Meaning, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::report::Completeness;
 use exegete_core::{Array, Error, Result, SiteInfo};
@@ -24,7 +24,8 @@ pub const INFO: Info = Info {
     ],
     signed: true,
     meaning: Meaning::TimesDifference,
-    new: |settings| Ok(Box::new(IntegratedGradients::new(settings)?)),
+    needs: Needs::Inside,
+    new: New::Scores(|settings| Ok(Box::new(IntegratedGradients::new(settings)?))),
 };
 
 /// How the integral is computed.

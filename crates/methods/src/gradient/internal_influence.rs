@@ -3,7 +3,7 @@
 
 use super::path::{Path, found, mean, weighted};
 use crate::quadrature::Rule;
-use crate::registry::{Axiom, Info, Meaning, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Result, Site};
 use std::collections::BTreeMap;
@@ -16,7 +16,8 @@ pub const INFO: Info = Info {
     axioms: &[Axiom::Dummy],
     signed: false,
     meaning: Meaning::Slope,
-    new: |settings| Ok(Box::new(InternalInfluence::new(settings)?)),
+    needs: Needs::Inside,
+    new: New::Scores(|settings| Ok(Box::new(InternalInfluence::new(settings)?))),
 };
 
 struct InternalInfluence {

@@ -6,7 +6,7 @@
 
 use super::path::{found, times};
 use crate::explained::{Claim, sum_and_size};
-use crate::registry::{Axiom, Info, Meaning, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::{Error, Lrp, Quantity, Record, Result, Rules, Scale};
 use std::collections::BTreeMap;
@@ -19,7 +19,8 @@ pub const INFO: Info = Info {
     axioms: &[Axiom::Completeness, Axiom::Dummy],
     signed: true,
     meaning: Meaning::TimesInput,
-    new: |settings| Ok(Box::new(Propagation::new(settings)?)),
+    needs: Needs::Inside,
+    new: New::Scores(|settings| Ok(Box::new(Propagation::new(settings)?))),
 };
 
 struct Propagation {

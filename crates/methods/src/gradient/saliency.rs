@@ -1,6 +1,6 @@
 //! ∂F/∂x. K. Simonyan, A. Vedaldi, A. Zisserman, *Deep inside convolutional networks*, 2014.
 
-use crate::registry::{Axiom, Info, Meaning, Method, params};
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job, Reduce};
 use exegete_core::Result;
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ pub const INFO: Info = Info {
     axioms: &[Axiom::Dummy, Axiom::Symmetry, Axiom::ImplementationInvariance],
     signed: false,
     meaning: Meaning::Slope,
-    new: |_| Ok(Box::new(Saliency)),
+    needs: Needs::Inside,
+    new: New::Scores(|_| Ok(Box::new(Saliency))),
 };
 
 struct Saliency;

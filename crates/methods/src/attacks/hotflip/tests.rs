@@ -23,8 +23,7 @@ impl<'a> Ask<'a> {
         let logits = self.driver.logits(open, std::slice::from_ref(&row)).unwrap();
         let target: Target = target.parse().unwrap();
         let target = target.resolve(self.model.card(), &row.encoded, &logits[0], None, &|_| None).unwrap();
-        let (model, driver) = (self.model, self.driver);
-        Job { model, driver, row, target, site: Site::EmbedWord, baselines: Vec::new(), seed: 0 }
+        Job::new(self.model, self.driver, row, target)
     }
 
     fn edits(&self, text: &str, target: &str, settings: &[&str]) -> Result<Edits> {
@@ -32,8 +31,7 @@ impl<'a> Ask<'a> {
         let mut settings = Settings::parse(settings)?;
         let hotflip = HotFlip::new(&mut settings)?;
         settings.finish("hotflip")?;
-        let units = Units::Word.of(job.encoded());
-        match hotflip.find(&job, &units, subject(&job, &hotflip))? {
+        match hotflip.find(&job, subject(&job, &hotflip))? {
             Item::Edits(edits) => Ok(*edits),
             other => panic!("{other:?}"),
         }

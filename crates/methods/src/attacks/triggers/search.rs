@@ -195,7 +195,7 @@ impl Search<'_> {
         let all = triggers.iter().flat_map(put).collect::<Result<Vec<Row>>>()?;
         let target = self.target();
         let mut answers = Vec::with_capacity(all.len());
-        for logits in self.driver.logits(self.open, &all)? {
+        for logits in self.driver.outputs(self.model, &all)? {
             let prob = target.value_of(self.model.card(), &logits)?.exp();
             let top = logits.data.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let decided = logits.data.iter().position(|&z| z == top) == Some(self.aim.class());

@@ -2,8 +2,10 @@
 //! −0.125, good −1.25 and not −2.75, plus 0.375 for each place but the first and minus 0.25.
 
 use super::*;
-use exegete_core::Array;
+use crate::Request;
+use crate::evidence::Level;
 use exegete_core::report::{Cell, Edits, Table};
+use exegete_core::{Array, Driver};
 use exegete_testkit::{Fault, Faulty, Toy};
 
 fn linear() -> Arc<dyn Model> {
@@ -24,7 +26,18 @@ fn survey(model: &dyn Model, examples: &[Example], settings: &[&str]) -> Result<
     let triggers = Triggers::new(&mut settings)?;
     settings.finish("triggers")?;
     let driver = Driver::default();
-    triggers.survey(Texts { model, driver: &driver, examples, held_out: Some(examples), seed: 0 })
+    let request = Request {
+        methods: Vec::new(),
+        targets: Vec::new(),
+        top_labels: None,
+        site: None,
+        units: Units::Word,
+        baselines: Vec::new(),
+        masker: None,
+        check: Level::None,
+        seed: 0,
+    };
+    triggers.survey(&Corpus { model, driver: &driver, examples, held_out: Some(examples), request: &request })
 }
 
 fn tables(items: &[Item]) -> Vec<&Table> {

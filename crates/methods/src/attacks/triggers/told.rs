@@ -1,11 +1,12 @@
 //! What was found, as the items of a report.
 
 use super::search::{Aim, Effect};
-use super::{Found, Texts, Tried, Triggers};
+use super::{Found, Tried, Triggers};
 use crate::attacks::Vocabulary;
 use crate::attacks::artifacts::Association;
 use crate::attacks::flips::written;
 use crate::attacks::share::share;
+use crate::registry::{Corpus, Survey};
 use exegete_core::report::{Cell, Edited, Edits, Item, Subject, Swap, Table, Verdict};
 use exegete_core::{Encoded, Error, Example, Result, Row, Target};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ const LOOKED_AT: usize = 50;
 
 pub(super) struct Told<'t> {
     pub(super) own: &'t Triggers,
-    pub(super) texts: Texts<'t>,
+    pub(super) corpus: &'t Corpus<'t>,
     pub(super) vocabulary: &'t Vocabulary,
     pub(super) association: Option<Association>,
     /// Whether the classes of the rows are the model's own answers.
@@ -35,7 +36,7 @@ impl Told<'_> {
     }
 
     fn label(&self, class: usize) -> String {
-        self.texts.model.card().labels.get(class).cloned().unwrap_or_else(|| class.to_string())
+        self.corpus.model.card().labels.get(class).cloned().unwrap_or_else(|| class.to_string())
     }
 
     fn aim(&self, aim: Aim) -> String {
@@ -107,7 +108,7 @@ impl Told<'_> {
         if self.by_model {
             notes.push("the rows have no labels: their classes are the model's own answers".into());
         }
-        if self.texts.held_out.is_none() {
+        if self.corpus.held_out.is_none() {
             notes.push("no held-out file was given: half of the rows were held out".into());
         }
         notes
@@ -164,7 +165,7 @@ impl Told<'_> {
 
     /// The labels that rows get under a trigger of this aim.
     fn led_to(&self, aim: Aim) -> impl Iterator<Item = usize> {
-        let classes = self.texts.model.card().labels.len();
+        let classes = self.corpus.model.card().labels.len();
         (0..classes).filter(move |&class| match aim {
             Aim::Away(attacked) => class != attacked,
             Aim::To(forced) => class == forced,
@@ -192,10 +193,10 @@ impl Told<'_> {
         example: &Example,
         encoded: &Arc<Encoded>,
     ) -> Result<Option<Item>> {
-        let (model, driver) = (self.texts.model, self.texts.driver);
+        let (model, driver) = (self.corpus.model, self.corpus.driver);
         let (open, card) = (model.require_open()?, model.card());
         let (put, _) = self.own.place.put(encoded, &tried.trigger, self.vocabulary, card.max_tokens)?;
-        let logits = driver.logits(open, &[Row::new(encoded.clone()), Row::new(put.clone())])?;
+        let logits = driver.outputs(model, &[Row::new(encoded.clone()), Row::new(put.clone())])?;
         let [before, after] = &logits[..] else { return Err(Error::Model("the model ran no rows".into())) };
         let decided =
             |data: &[f64]| (0..data.len()).reduce(|best, i| if data[i] > data[best] { i } else { best });

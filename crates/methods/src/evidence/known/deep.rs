@@ -3,8 +3,8 @@
 use super::Bench;
 use crate::evidence::{Again, Level, Scored};
 use crate::explained::Scores;
-use crate::registry::{Meaning, Method, find};
-use crate::{Baseline, Explained, Job, Reduce, Settings};
+use crate::registry::{Meaning, Method};
+use crate::{Baseline, Chosen, Explained, Job, Reduce, Settings};
 use exegete_core::report::Checks;
 use exegete_core::{Array, Model, Result, Site, Task};
 use std::collections::BTreeMap;
@@ -34,8 +34,7 @@ impl Method for Faulty {
 fn deep(method: &dyn Method, meaning: Meaning) -> Checks {
     let bench = Bench::new(Task::Classification, 1.0, TEXT, "class:positive");
     let explained = method.explain(&bench.job()).unwrap();
-    let info = bench.job().info(Site::EmbedWord).unwrap();
-    let tokens = explained.tokens(&info, None).unwrap();
+    let tokens = explained.tokens(&bench.job(), None).unwrap().unwrap();
     let baselines = &[Baseline::Zero];
     let again = Some(Again { method, reduce: None, meaning, baselines, explained: &explained });
     let scored = Scored { signed: true, values: &tokens[1..], tokens: &tokens, again };
@@ -48,7 +47,7 @@ fn failures(checks: &Checks) -> &[String] {
 
 #[test]
 fn the_gradient_of_a_linear_function_passes_everything() {
-    let right = (find("gradient_x_input").unwrap().new)(&mut Settings::default()).unwrap();
+    let right = Chosen::new("gradient_x_input", Settings::default()).unwrap().method;
     let checks = deep(&*right, Meaning::TimesInput);
     assert!(failures(&checks).is_empty(), "{:?}", failures(&checks));
     let infidelity = checks.infidelity.unwrap();
@@ -196,7 +195,7 @@ fn scores_that_ignore_the_model_are_found_by_random_parameters() {
         (found.randomisation.last().unwrap().correlation, ignored)
     };
     assert_eq!(last(&Letters), (1.0, true));
-    let right = (find("gradient_x_input").unwrap().new)(&mut Settings::default()).unwrap();
+    let right = Chosen::new("gradient_x_input", Settings::default()).unwrap().method;
     let (correlation, ignored) = last(&*right);
     assert!(correlation.abs() < 0.7 && !ignored, "{correlation}");
 }

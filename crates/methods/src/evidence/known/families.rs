@@ -1,7 +1,7 @@
 //! Every family and task: the evidence must work whatever the model answers.
 
 use crate::evidence::{Again, Evidence, Level, Scored};
-use crate::{Baseline, Chosen, Job, Meaning, Method, Request, Settings, explain};
+use crate::{Baseline, Job, Meaning, Method, Picked, Request, explain};
 use exegete_core::report::{Attribution, Checks, Item};
 use exegete_core::{Driver, Example, Model, Row, Site, Task, Units};
 use exegete_models::{Options, load};
@@ -23,7 +23,8 @@ pub(super) fn attribution(model: &dyn Model, text: &str, method: &str, check: Le
         _ => Example::text(text),
     };
     let request = Request {
-        methods: vec![Chosen::new(method, Settings::default()).unwrap()],
+        masker: None,
+        methods: Picked::all(&[method], &[]).unwrap(),
         targets: vec![target(model).parse().unwrap()],
         top_labels: None,
         site: Some(Site::EmbedWord),
@@ -45,15 +46,15 @@ pub(super) fn checked(model: &dyn Model, text: &str, method: &dyn Method) -> Che
     let (driver, row) = (Driver::default(), Row::new(open.encode(&Example::text(text)).unwrap()));
     let target = super::resolved(model, &row, "predicted").unwrap();
     let (site, baselines) = (Site::EmbedWord, vec![Baseline::Zero]);
-    let job = Job { model, driver: &driver, row, target, site, baselines, seed: 0 };
+    let units = Units::Token.of(&row.encoded).into();
+    let job = Job { site, baselines, units, ..Job::new(model, &driver, row, target) };
     let explained = method.explain(&job).unwrap();
-    let tokens = explained.tokens(&job.info(site).unwrap(), None).unwrap();
-    let units = Units::Token.of(job.encoded());
-    let values: Vec<f64> = units.iter().map(|unit| tokens[unit.tokens[0]]).collect();
+    let tokens = explained.tokens(&job, None).unwrap().unwrap();
+    let values: Vec<f64> = job.units.iter().map(|unit| tokens[unit.tokens[0]]).collect();
     let (meaning, baselines) = (Meaning::Other, &job.baselines[..]);
     let again = Some(Again { method, reduce: None, meaning, baselines, explained: &explained });
     let scored = Scored { signed: true, values: &values, tokens: &tokens, again };
-    Evidence::new(&job, Units::Token, &units).check(Level::Deep, &scored, Checks::default()).unwrap()
+    Evidence::new(&job, Units::Token).check(Level::Deep, &scored, Checks::default()).unwrap()
 }
 
 pub(super) fn models() -> Vec<Arc<dyn Model>> {

@@ -9,7 +9,7 @@ use super::{Evidence, Level, Scored};
 use crate::Job;
 use bag::{Bag, weight};
 use exegete_core::report::Checks;
-use exegete_core::{Driver, Example, Model, Plan, Result, Row, Site, Target, Task, Units};
+use exegete_core::{Driver, Example, Model, Plan, Result, Row, Target, Task, Units};
 
 /// Everything a check needs, about one text.
 struct Bench {
@@ -29,15 +29,8 @@ impl Bench {
     }
 
     fn job(&self) -> Job<'_> {
-        Job {
-            model: &self.model,
-            driver: &self.driver,
-            row: self.row.clone(),
-            target: self.target.clone(),
-            site: Site::EmbedWord,
-            baselines: vec![crate::Baseline::Zero],
-            seed: 0,
-        }
+        let job = Job::new(&self.model, &self.driver, self.row.clone(), self.target.clone());
+        Job { baselines: vec![crate::Baseline::Zero], ..job }
     }
 
     /// The weights of the words: the one right explanation of "positive".
@@ -51,7 +44,7 @@ impl Bench {
     }
 
     fn evidence(&self) -> Evidence<'_> {
-        Evidence::new(&self.job(), Units::Word, &Units::Word.of(&self.row.encoded))
+        Evidence::new(&self.job(), Units::Word)
     }
 
     fn check_with(&self, evidence: &mut Evidence<'_>, values: &[f64], signed: bool) -> Checks {

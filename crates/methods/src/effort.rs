@@ -1,0 +1,75 @@
+use crate::Settings;
+use exegete_core::{Error, Result};
+use std::collections::BTreeMap;
+
+/// How much a method samples: until its error bars meet a tolerance or a budget ends, or a fixed number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effort {
+    /// A fixed number of samples, whatever the error bars.
+    pub samples: Option<usize>,
+    /// The largest standard error, as a share of the largest score.
+    pub tolerance: f64,
+    /// The most rows to ask for.
+    pub budget: usize,
+}
+
+impl Effort {
+    /// From the settings `samples`, or `tolerance` and `budget`.
+    pub fn new(settings: &mut Settings, tolerance: f64, budget: usize) -> Result<Self> {
+        let samples = settings.count("samples")?;
+        if samples.is_some() && (settings.has("tolerance") || settings.has("budget")) {
+            return Err(Error::Request(
+                "a fixed number of samples has no tolerance and no budget: give one".into(),
+            ));
+        }
+        let tolerance = settings.positive("tolerance", tolerance)?;
+        let budget = settings.count("budget")?.unwrap_or(budget);
+        Ok(Self { samples, tolerance, budget })
+    }
+
+    /// As a report shows it.
+    pub fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        let list: &[(&str, serde_json::Value)] = match self.samples {
+            Some(samples) => &[("samples", samples.into())],
+            None => &[("tolerance", self.tolerance.into()), ("budget", self.budget.into())],
+        };
+        list.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    }
+
+    /// Whether the error bars are small enough.
+    pub fn met(&self, values: &[f64], errors: &[f64]) -> bool {
+        let largest = values.iter().fold(0.0, |top: f64, value| top.max(value.abs()));
+        errors.iter().all(|&error| error <= self.tolerance * largest)
+    }
+
+    /// What the reader must know where the budget ended first.
+    pub fn note(&self, values: &[f64], errors: &[f64]) -> Option<String> {
+        let short = self.samples.is_none() && !self.met(values, errors);
+        let worst = errors.iter().fold(0.0, |top: f64, error| top.max(*error));
+        short.then(|| {
+            format!(
+                "the budget of {} rows ended at a standard error of {worst:.3}, above the tolerance of {} of the largest score; raise budget",
+                self.budget, self.tolerance
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_or_a_tolerance() {
+        let effort = |words: &[&str]| Effort::new(&mut Settings::parse(words).unwrap(), 0.05, 2000);
+        assert_eq!(effort(&["samples=7"]).unwrap().samples, Some(7));
+        assert!(effort(&["samples=7", "tolerance=0.1"]).is_err());
+        assert!(effort(&["samples=0"]).is_err());
+        let adaptive = effort(&["tolerance=0.1"]).unwrap();
+        assert_eq!((adaptive.samples, adaptive.budget), (None, 2000));
+        assert!(adaptive.met(&[1.0, -2.0], &[0.2, 0.1]));
+        assert!(!adaptive.met(&[1.0, -2.0], &[0.21, 0.1]));
+        assert!(adaptive.note(&[1.0, -2.0], &[0.2, 0.1]).is_none());
+        assert!(adaptive.note(&[1.0], &[0.3]).unwrap().contains("2000 rows"));
+    }
+}
