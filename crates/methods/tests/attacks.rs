@@ -1,6 +1,10 @@
 //! What attacks reach on the default model, for those who have the data: a folder with SST-2's `train.tsv` and `dev.tsv`.
 //!
-//!     SST2=FOLDER cargo test --release -p exegete-methods --test attacks -- --ignored --nocapture
+//! ```text
+//! SST2=FOLDER cargo test --release -p exegete-methods --test attacks -- --ignored --nocapture
+//! ```
+//!
+//! `SET="beam=1 random=10"` sets parameters, `ROWS=400` takes more texts.
 
 use exegete_core::report::{Cell, Item};
 use exegete_core::{Driver, Error, Example, Model, Result, Site, Target, Units};
@@ -10,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 fn model() -> Arc<dyn Model> {
-    exegete_models::load_default(&exegete_models::Options::default()).unwrap()
+    exegete_models::load_default(&exegete_models::Options::default()).expect("the default model opens")
 }
 
 /// Every row of a file: the label, then the text.
@@ -27,7 +31,7 @@ fn request(method: &str) -> Request {
     let given = std::env::var("SET").unwrap_or_default();
     let words: Vec<&str> = given.split_whitespace().collect();
     Request {
-        methods: Picked::all(&[method], &words).unwrap(),
+        methods: Picked::all(&[method], &words).expect("SET holds settings of the method"),
         targets: vec![Target::predicted()],
         top_labels: None,
         site: Some(Site::EmbedWord),

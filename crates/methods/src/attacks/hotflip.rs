@@ -11,9 +11,7 @@ use super::{Constraints, STAGE_FLIPS, Vocabulary};
 use crate::registry::{Finder, Info, Meaning, Needs, New};
 use crate::{Job, Settings};
 use exegete_core::report::{Chance, Edited, Edits, Item, Subject, Verdict};
-use exegete_core::{
-    Array, Encoded, Error, Example, Label, Logits, Open, Quantity, Result, Row, Site, Unit, Units,
-};
+use exegete_core::{Array, Encoded, Error, Example, Logits, Open, Quantity, Result, Row, Site, Unit, Units};
 use rand::RngExt;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -292,8 +290,9 @@ impl<'s, 'a> Search<'s, 'a> {
         };
         let noun = if words == 1 { "word" } else { "words" };
         if !state.outcome.reached {
+            let goal = self.goal.words();
             let sentence = format!(
-                "No replacement of up to {words} {noun} that was tried changes the decision; that does not prove that none does."
+                "No replacement of up to {words} {noun} that was tried leads there ({goal}); that does not prove that none does."
             );
             return Verdict { sentence, failures: vec!["the goal was not reached".into()] };
         }
@@ -320,8 +319,7 @@ impl<'s, 'a> Search<'s, 'a> {
 
 /// Whether the target is about certain tokens, so that none may come or go before them.
 fn is_bound(job: &Job<'_>) -> bool {
-    let loss = matches!(job.target.quantity, Quantity::Loss(Some(Label::Class(_))));
-    !loss && !matches!(job.target.quantity, Quantity::Class(_) | Quantity::Margin(..))
+    !matches!(job.target.quantity, Quantity::Class(_) | Quantity::Margin(..) | Quantity::Loss(_))
 }
 
 /// Whether a unit can be replaced at all: where tokens are counted, only one token by another, and never the one that is

@@ -148,6 +148,7 @@ fn without_true_gradients_the_search_goes_astray() {
     // One word in each place: the right one by the gradient, the wrong one against it.
     let settings = ["candidates=1", "beam=1"];
     check(&*linear(), "bad bad film", &settings, &["not not film"], true);
+    // Against it: film becomes bad, and then the rest whatever costs least.
     let faulty = Faulty::new(linear(), Fault::SignFlip);
-    check(&faulty, "bad bad film", &settings, &["bad bad bad"], false);
+    check(&faulty, "bad bad film", &settings, &["film film bad"], false);
 }
