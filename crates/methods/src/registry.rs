@@ -1,6 +1,8 @@
 //! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
 
-use crate::{Baseline, Explained, Job, Request, Settings, attention, gradient, perturbation, rules, search};
+use crate::{
+    Baseline, Explained, Job, Request, Settings, attacks, attention, gradient, perturbation, rules, search,
+};
 use exegete_core::report::{Item, Subject};
 use exegete_core::{Driver, Error, Example, Model, Result};
 use std::collections::BTreeMap;
@@ -159,6 +161,9 @@ pub const METHODS: &[&Info] = &[
     &rules::anchors::INFO,
     &search::input_reduction::INFO,
     &search::flipping_set::INFO,
+    &attacks::hotflip::INFO,
+    &attacks::triggers::INFO,
+    &attacks::artifacts::INFO,
 ];
 
 /// The method of this name.

@@ -46,7 +46,7 @@ impl Planted {
     ) -> Result<Item> {
         let request = Request {
             methods: Picked::all(&[method], set)?,
-            targets: vec![Target::default()],
+            targets: vec![Target::predicted()],
             top_labels: None,
             site: Some(Site::EmbedWord),
             units: Units::Word,
