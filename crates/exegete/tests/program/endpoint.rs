@@ -52,7 +52,8 @@ fn write(stream: &mut TcpStream, texts: &[String]) -> bool {
         let yes = 1.0 / (1.0 + text.len() as f64);
         [1.0 - yes, yes]
     };
-    let body = json!({"scores": texts.iter().map(row).collect::<Vec<_>>(), "labels": ["no", "yes"]}).to_string();
+    let body =
+        json!({"scores": texts.iter().map(row).collect::<Vec<_>>(), "labels": ["no", "yes"]}).to_string();
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
     stream.write_all((head + &body).as_bytes()).is_ok()
 }
