@@ -160,8 +160,10 @@ fn the_planted_word_comes_first() {
     }
 }
 
+type Function = Box<dyn Fn(&[f64]) -> f64>;
+
 /// Games of 8 words whose remainders differ in kind: little, pairs, triples, one redundant pair, parity.
-fn games() -> Vec<(&'static str, Box<dyn Fn(&[f64]) -> f64>)> {
+fn games() -> Vec<(&'static str, Function)> {
     let line = |x: &[f64]| {
         let a = [1.5, -0.7, 0.2, 0.9, -1.1, 0.4, 0.0, 0.6];
         x.iter().enumerate().map(|(i, x)| a[i % 8] * x).sum::<f64>()
@@ -183,10 +185,10 @@ fn coverage(search: Search, f: &dyn Fn(&[f64]) -> f64, words: usize, times: u64,
     let mut inside = [0; 2];
     for seed in 0..times {
         let picture = search.run(&mut game, random(seed)).unwrap().picture;
-        for i in 0..words {
-            let apart = (picture.weights[i] - expected[i]).abs() - 1e-9;
+        for ((weight, error), expected) in picture.weights.iter().zip(&picture.errors).zip(&expected) {
+            let apart = (weight - expected).abs() - 1e-9;
             for (count, share) in inside.iter_mut().zip([1.0, 0.75]) {
-                *count += u64::from(apart <= 1.96 * share * picture.errors[i]);
+                *count += u64::from(apart <= 1.96 * share * error);
             }
         }
     }
