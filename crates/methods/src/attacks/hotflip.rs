@@ -309,7 +309,8 @@ impl<'s, 'a> Search<'s, 'a> {
         );
         let (hits, trials) = (random.hits, random.trials);
         if trials > 0 {
-            sentence += &format!("; of {trials} random replacements of {words} {noun}, {hits} do so");
+            let do_so = if hits == 1 { "does so" } else { "do so" };
+            sentence += &format!("; of {trials} random replacements of {words} {noun}, {hits} {do_so}");
         }
         let easy = trials > 0 && 2 * hits >= trials;
         let failures = easy.then(|| "random replacements change the decision as well".to_owned());

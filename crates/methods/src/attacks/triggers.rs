@@ -79,9 +79,9 @@ struct Tried {
 impl Triggers {
     fn new(settings: &mut Settings) -> Result<Self> {
         let mut count = |key: &str, default: usize| Ok(settings.count(key)?.unwrap_or(default));
-        let (length, beam, candidates) = (count("length", 3)?, count("beam", 2)?, count("candidates", 32)?);
-        let (rows, batch, held_out) = (count("rows", 256)?, count("batch", 64)?, count("held_out", 1000)?);
-        let (rounds, restarts, field) = (count("rounds", 8)?, count("restarts", 2)?, count("field", 1)?);
+        let (length, beam, candidates) = (count("length", 3)?, count("beam", 1)?, count("candidates", 16)?);
+        let (rows, batch, held_out) = (count("rows", 128)?, count("batch", 32)?, count("held_out", 1000)?);
+        let (rounds, restarts, field) = (count("rounds", 5)?, count("restarts", 2)?, count("field", 1)?);
         let after = settings.choice("where", &[("before", false), ("after", true)])?;
         let (attack, force): (Option<String>, Option<String>) =
             (settings.optional("attack")?, settings.optional("force")?);
