@@ -222,6 +222,11 @@ pub trait Open: Send + Sync {
         None
     }
 
+    /// The vocabulary string of an id, where the model has a vocabulary.
+    fn piece(&self, _id: u32) -> Option<String> {
+        None
+    }
+
     /// A copy of its word vectors \[V, E\], where it has any.
     fn words(&self) -> Option<Array> {
         None

@@ -9,6 +9,7 @@
 //! Methods know neither a concrete model nor a renderer.
 
 mod asked;
+pub mod attacks;
 pub mod attention;
 pub mod baseline;
 mod chosen;

@@ -1,6 +1,8 @@
 //! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
 
-use crate::{Baseline, Explained, Job, Request, Settings, attention, gradient, perturbation, rules, search};
+use crate::{
+    Baseline, Explained, Job, Request, Settings, attacks, attention, gradient, perturbation, rules, search,
+};
 use exegete_core::report::{Item, Subject};
 use exegete_core::{Driver, Error, Example, Model, Result};
 use std::collections::BTreeMap;
@@ -154,9 +156,14 @@ pub const METHODS: &[&Info] = &[
     &perturbation::permutation_shap::INFO,
     &perturbation::kernel_shap::INFO,
     &perturbation::partition_shap::INFO,
+    &perturbation::lime::INFO,
+    &perturbation::sp_lime::INFO,
     &rules::anchors::INFO,
     &search::input_reduction::INFO,
     &search::flipping_set::INFO,
+    &attacks::hotflip::INFO,
+    &attacks::triggers::INFO,
+    &attacks::artifacts::INFO,
 ];
 
 /// The method of this name.

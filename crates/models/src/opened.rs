@@ -138,6 +138,10 @@ impl<T: Real> Open for Opened<T> {
         self.parts.tokenizer.as_ref()?.token_id(piece)
     }
 
+    fn piece(&self, id: u32) -> Option<String> {
+        self.parts.tokenizer.as_ref()?.piece(id)
+    }
+
     fn words(&self) -> Option<Array> {
         let word = &self.parts.network.embeddings.word;
         let data = word.value.data().iter().map(|x| x.value() as f32).collect();

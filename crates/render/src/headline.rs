@@ -103,10 +103,12 @@ pub(crate) fn asked_of(subject: &Subject) -> String {
 /// How many samples a method took, and how well a local model fits them; empty where it says neither.
 pub(crate) fn sampled(subject: &Subject) -> String {
     let number = |key: &str| subject.params.get(key).and_then(serde_json::Value::as_f64);
-    let samples = number("samples").filter(|n| *n >= 0.0 && n.fract() == 0.0);
-    let samples = samples.map(|n| format!(", {}", crate::figures::count(n as usize, "sample")));
+    let counted = |key: &str, noun: &str| {
+        let whole = number(key).filter(|n| *n >= 0.0 && n.fract() == 0.0)?;
+        Some(format!(", {}", crate::figures::count(whole as usize, noun)))
+    };
     let fit = number("r2").map(|fit| format!(", local R² {}", figure(fit)));
-    [samples, fit].into_iter().flatten().collect()
+    [counted("samples", "sample"), counted("draws", "draw"), fit].into_iter().flatten().collect()
 }
 
 /// The same for a map.

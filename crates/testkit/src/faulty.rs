@@ -178,6 +178,18 @@ impl Open for Faulty {
         self.sound()?.encode(example)
     }
 
+    fn token_id(&self, piece: &str) -> Option<u32> {
+        self.inner.open()?.token_id(piece)
+    }
+
+    fn piece(&self, id: u32) -> Option<String> {
+        self.inner.open()?.piece(id)
+    }
+
+    fn words(&self) -> Option<Array> {
+        self.inner.open()?.words()
+    }
+
     fn sites(&self) -> Vec<SiteInfo> {
         self.inner.open().map(Open::sites).unwrap_or_default()
     }

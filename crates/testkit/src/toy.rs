@@ -85,6 +85,14 @@ impl Open for Toy {
         WORDS.iter().position(|word| *word == piece).map(|id| id as u32)
     }
 
+    fn piece(&self, id: u32) -> Option<String> {
+        WORDS.get(id as usize).map(|word| (*word).to_owned())
+    }
+
+    fn words(&self) -> Option<Array> {
+        Some(self.parameters.words())
+    }
+
     fn sites(&self) -> Vec<SiteInfo> {
         let axes = [
             vec![Axis::Token, Axis::Unit(2)],

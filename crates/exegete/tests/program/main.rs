@@ -4,6 +4,7 @@
 mod bad_input;
 mod bad_model;
 mod commands;
+mod endpoint;
 mod eval;
 mod explain;
 mod harness;

@@ -10,13 +10,15 @@ use std::collections::BTreeSet;
 
 /// Prefixes up to this long are all tried; after it their length grows by half each time.
 const EACH: usize = 16;
+/// Prefixes are run together up to these lengths, while none changes the decision: it mostly changes early.
+const STAGES: [usize; 3] = [4, 8, EACH];
 /// How many random sets are tried.
 const RANDOM_SETS: usize = 20;
 
 /// The first sets to try; longer ones are run only where none of these changes the decision.
 pub(super) fn sets(rankings: &Rankings) -> Vec<Set> {
-    let short = lengths(rankings.own.len()).into_iter().take_while(|&length| length <= EACH);
-    short.map(|length| rankings.own[..length].to_vec()).collect()
+    let lengths = lengths(rankings.own.len());
+    stages(&lengths).next().map_or(Vec::new(), |short| prefixes(rankings, short))
 }
 
 /// None where the model decides nothing, or where the target does not speak for what it decides: hiding what speaks for
@@ -32,12 +34,13 @@ pub(super) fn measure(
         return Ok(None);
     }
     let lengths = lengths(rankings.own.len());
-    let short = lengths.partition_point(|&length| length <= EACH);
-    let mut found = first(masked, &whole, rankings, &lengths[..short])?;
-    if found.0.is_none() && short < lengths.len() {
-        found = first(masked, &whole, rankings, &lengths[short..])?;
+    let (mut length, mut after) = (None, whole.clone());
+    for stage in stages(&lengths) {
+        (length, after) = first(masked, &whole, rankings, stage)?;
+        if length.is_some() {
+            break;
+        }
     }
-    let (length, after) = found;
     let named = |outcome: &Outcome| {
         outcome.decision.as_ref().map_or((String::new(), 0.0), |d| (d.label.clone(), d.prob))
     };
@@ -66,12 +69,21 @@ fn first(
     rankings: &Rankings,
     lengths: &[usize],
 ) -> Result<(Option<usize>, Outcome)> {
-    let sets: Vec<Set> = lengths.iter().map(|&length| rankings.own[..length].to_vec()).collect();
-    let outcomes = masked.outcomes(&sets)?;
+    let outcomes = masked.outcomes(&prefixes(rankings, lengths))?;
     let changed = outcomes.iter().position(|outcome| !outcome.decides_as(whole));
     let at = changed.or(outcomes.len().checked_sub(1));
     let after = at.map_or_else(|| whole.clone(), |at| outcomes[at].clone());
     Ok((changed.map(|at| lengths[at]), after))
+}
+
+fn prefixes(rankings: &Rankings, lengths: &[usize]) -> Vec<Set> {
+    lengths.iter().map(|&length| rankings.own[..length].to_vec()).collect()
+}
+
+/// Lengths, shortest first, as they are tried together.
+fn stages(lengths: &[usize]) -> impl Iterator<Item = &[usize]> {
+    let stage = |length: usize| STAGES.partition_point(|&end| end < length);
+    lengths.chunk_by(move |&a, &b| stage(a) == stage(b))
 }
 
 /// The lengths of the prefixes to try. Hiding everything says nothing about an order, so that is only tried where there
@@ -113,5 +125,18 @@ mod tests {
         let many = lengths(200);
         assert_eq!(many[..16], (1..=16).collect::<Vec<_>>());
         assert_eq!(many[16..], [20, 24, 36, 40, 54, 81, 100, 121, 181, 199]);
+    }
+
+    #[test]
+    fn every_prefix_is_tried_once_short_ones_first() {
+        let check = |units: usize, expected: &[&[usize]]| {
+            let lengths = lengths(units);
+            assert_eq!(stages(&lengths).collect::<Vec<_>>(), expected, "{units} units");
+        };
+        check(1, &[&[1]]);
+        check(5, &[&[1, 2, 3, 4]]);
+        check(7, &[&[1, 2, 3, 4], &[5, 6]]);
+        let (third, last) = ([9, 10, 11, 12, 13, 14, 15, 16], [24]);
+        check(25, &[&[1, 2, 3, 4], &[5, 6, 7, 8], &third, &last]);
     }
 }

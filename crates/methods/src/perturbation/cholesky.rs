@@ -29,7 +29,7 @@ fn factor(matrix: &[f64], n: usize) -> Option<Vec<f64>> {
             let done = if j == i { &row[..j] } else { &above[j * n..j * n + j] };
             let known: f64 = row[..j].iter().zip(done).map(|(a, b)| a * b).sum();
             let rest = matrix[i * n + j] - known;
-            if i == j && !(rest > 1e-12 * matrix[i * n + i]) {
+            if i == j && (rest.is_nan() || rest <= 1e-12 * matrix[i * n + i]) {
                 return None;
             }
             factor[i * n + j] = if i == j { rest.sqrt() } else { rest / factor[j * n + j] };

@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn units_outside_of_groups_stay_alone() {
         let (toy, driver) = (Toy::default(), Driver::default());
-        let row = Row::new(toy.encoded(&Example::text("not good, a film")).unwrap());
+        let row = Row::new(toy.encoded(&Example::text("not good , a film")).unwrap());
         let job = Job::new(&toy, &driver, row, Target::class(0));
         let check = |text: &str, expected: &[&[usize]]| {
             assert_eq!(text.parse::<Grouping>().unwrap().of(&job).unwrap().0, expected);

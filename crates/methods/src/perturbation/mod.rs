@@ -1,4 +1,4 @@
-//! Attribution by hiding parts of a text (METHODS B1, B2, B5). What they share is a [`Game`]: a number for every set of
+//! Attribution by hiding parts of a text (METHODS B1–B5). What they share is a [`Game`]: a number for every set of
 //! hidden units.
 
 mod cholesky;
@@ -9,11 +9,13 @@ mod game;
 mod groups;
 pub mod kernel_shap;
 pub mod leave_one_out;
+pub mod lime;
 mod moments;
 pub mod occlusion;
 mod owen;
 pub mod partition_shap;
 pub mod permutation_shap;
+pub mod sp_lime;
 mod tree;
 
 pub use game::{Game, Shares};

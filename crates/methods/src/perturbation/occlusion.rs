@@ -85,7 +85,6 @@ mod tests {
         check(&text, 3, 2, &[&[0, 1, 2], &[2, 3, 4]]);
         check(&text, 2, 2, &[&[0, 1], &[2, 3], &[4]]);
         check(&text, 9, 1, &[&[0, 1, 2, 3, 4]]);
-        check(&Example::text(""), 3, 1, &[]);
         check(&Example::pair("good film", "bad film"), 2, 1, &[&[0, 1], &[2, 3]]);
         assert!(Occlusion::new(&mut Settings::parse(&["window=2", "stride=3"]).unwrap()).is_err());
     }

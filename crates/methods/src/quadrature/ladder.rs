@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 /// A rule that grows point by point and keeps all it has: Leja points of a stretched variable.
 ///
 /// α = c + w·sinh(…s…) puts the points where the integrand changes: with word vectors going to zero that is a short stretch
@@ -10,6 +12,9 @@ pub struct Ladder {
     centre: f64,
     width: f64,
     alphas: Vec<f64>,
+    /// How far each place is from all points: the product of its distances, each four times as large, so that it
+    /// neither vanishes nor overflows.
+    far: Vec<f64>,
 }
 
 /// Points to begin with.
@@ -19,8 +24,12 @@ const STEP: usize = 4;
 /// Where transformers change most on the way from nothing to a text.
 const CENTRE: f64 = 0.22;
 const WIDTH: f64 = 0.1;
-/// Places that a new point is chosen from.
+/// Places that a new point is chosen from, in 0..=1.
 const PLACES: usize = 4000;
+static PLACE: LazyLock<Vec<f64>> = LazyLock::new(|| {
+    let place = |i: usize| 0.5 - 0.5 * (std::f64::consts::PI * i as f64 / PLACES as f64).cos();
+    (0..=PLACES).map(place).collect()
+});
 
 impl Ladder {
     /// The most points it ever takes.
@@ -28,7 +37,8 @@ impl Ladder {
 
     /// The first points.
     pub fn new() -> Self {
-        let mut ladder = Self { centre: CENTRE, width: WIDTH, alphas: Vec::new() };
+        let far = vec![1.0; PLACES + 1];
+        let mut ladder = Self { centre: CENTRE, width: WIDTH, alphas: Vec::new(), far };
         ladder.add(FIRST);
         ladder
     }
@@ -60,6 +70,10 @@ impl Ladder {
         let mean = gaps.iter().map(|(at, share)| at * share).sum::<f64>() / total;
         let variance = gaps.iter().map(|(at, share)| share * (at - mean).powi(2)).sum::<f64>() / total;
         (self.centre, self.width) = (mean, (0.5 * variance.sqrt()).max(0.03));
+        self.far.fill(1.0);
+        for i in 0..self.alphas.len() {
+            self.take(self.stretched(self.alphas[i]));
+        }
     }
 
     /// The weight of each point.
@@ -83,19 +97,19 @@ impl Ladder {
 
     fn add(&mut self, count: usize) {
         let (low, high) = self.ends();
-        let mut taken: Vec<f64> = self.alphas.iter().map(|&alpha| self.stretched(alpha)).collect();
-        let place = |i: usize| 0.5 - 0.5 * (std::f64::consts::PI * i as f64 / PLACES as f64).cos();
-        let far = |s: f64, from: f64| ((s - from).abs() + 1e-12).ln();
-        let mut product: Vec<f64> =
-            (0..=PLACES).map(|i| taken.iter().map(|&from| far(place(i), from)).sum()).collect();
         for _ in 0..count {
-            let farthest = (0..=PLACES).max_by(|&a, &b| product[a].total_cmp(&product[b]));
-            let s = if taken.is_empty() { 0.5 } else { farthest.map_or(0.5, place) };
-            product.iter_mut().enumerate().for_each(|(i, product)| *product += far(place(i), s));
-            taken.push(s);
+            let farthest = (0..=PLACES).max_by(|&a, &b| self.far[a].total_cmp(&self.far[b]));
+            let s = if self.alphas.is_empty() { 0.5 } else { farthest.map_or(0.5, |i| PLACE[i]) };
+            self.take(s);
             let alpha = self.centre + self.width * (low + (high - low) * s).sinh();
             self.alphas.push(alpha.clamp(0.0, 1.0));
         }
+    }
+
+    /// Every place is this far from one more point.
+    fn take(&mut self, s: f64) {
+        let places = PLACE.iter().zip(&mut self.far);
+        places.for_each(|(place, far)| *far *= 4.0 * ((place - s).abs() + 1e-12));
     }
 }
 

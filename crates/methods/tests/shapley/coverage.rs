@@ -64,6 +64,17 @@ fn at_a_fixed_count() {
     }
 }
 
+/// Error bars of half their length hold too little: the bounds above can be missed.
+#[test]
+fn bars_that_are_too_short_are_seen() {
+    let game = &games()[1];
+    let short = |shares: Shares| Shares { errors: shares.errors.iter().map(|e| e / 2.0).collect(), ..shares };
+    let by_order = permutations(fixed(64));
+    assert!(coverage(game, 1.998, |game, seed| short(by_order(game, seed))) < 0.8);
+    let by_fit = sets(fixed(36));
+    assert!(coverage(game, 2.201, |game, seed| short(by_fit(game, seed))) < 0.85);
+}
+
 /// Samples that are added until the errors are small stop too soon where the errors are small by chance.
 #[test]
 fn stopping_by_the_errors_costs_a_little() {

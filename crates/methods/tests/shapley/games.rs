@@ -7,16 +7,16 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// F of who is there.
-pub struct Closed<F> {
-    pub players: usize,
-    pub value: F,
+pub(crate) struct Closed<F> {
+    pub(crate) players: usize,
+    pub(crate) value: F,
     /// Sets asked for, and in how many calls.
-    pub asked: usize,
-    pub calls: usize,
+    pub(crate) asked: usize,
+    pub(crate) calls: usize,
 }
 
 impl<F: Fn(&[bool]) -> f64> Closed<F> {
-    pub fn new(players: usize, value: F) -> Self {
+    pub(crate) fn new(players: usize, value: F) -> Self {
         Self { players, value, asked: 0, calls: 0 }
     }
 }
@@ -41,16 +41,16 @@ impl<F: Fn(&[bool]) -> f64> Game for Closed<F> {
 
 /// Σ over sets of a coefficient where all of the set are there.
 #[derive(Clone)]
-pub struct Polynomial(pub Vec<(Vec<usize>, f64)>);
+pub(crate) struct Polynomial(pub(crate) Vec<(Vec<usize>, f64)>);
 
 impl Polynomial {
-    pub fn at(&self, there: &[bool]) -> f64 {
+    pub(crate) fn at(&self, there: &[bool]) -> f64 {
         let terms = self.0.iter().filter(|(players, _)| players.iter().all(|&player| there[player]));
         terms.map(|(_, coefficient)| coefficient).sum()
     }
 
     /// A coefficient of up to `size` for every set of up to `order` players.
-    pub fn random(players: usize, order: u32, size: f64, seed: u64) -> Self {
+    pub(crate) fn random(players: usize, order: u32, size: f64, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let sets = (1usize..1 << players).filter(|bits| bits.count_ones() <= order);
         let term = |bits: usize| {
@@ -63,7 +63,7 @@ impl Polynomial {
 }
 
 /// 1 where those there have more than half of all votes.
-pub fn majority(votes: &[u32]) -> impl Fn(&[bool]) -> f64 + use<> {
+pub(crate) fn majority(votes: &[u32]) -> impl Fn(&[bool]) -> f64 + use<> {
     let votes = votes.to_vec();
     let total: u32 = votes.iter().sum();
     move |there| {
@@ -73,23 +73,23 @@ pub fn majority(votes: &[u32]) -> impl Fn(&[bool]) -> f64 + use<> {
 }
 
 /// Pairs of gloves: the first `left` players have a left one, the others a right one.
-pub fn gloves(left: usize) -> impl Fn(&[bool]) -> f64 {
+pub(crate) fn gloves(left: usize) -> impl Fn(&[bool]) -> f64 {
     move |there| {
         let count = |hands: &[bool]| hands.iter().filter(|&&there| there).count();
         count(&there[..left]).min(count(&there[left..])) as f64
     }
 }
 
-pub fn random(seed: u64) -> ChaCha8Rng {
+pub(crate) fn random(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
 /// A fixed number of samples.
-pub fn fixed(samples: usize) -> Effort {
+pub(crate) fn fixed(samples: usize) -> Effort {
     Effort { samples: Some(samples), ..adaptive(0.05, 2000) }
 }
 
 /// As many as a tolerance needs within a budget.
-pub fn adaptive(tolerance: f64, budget: usize) -> Effort {
+pub(crate) fn adaptive(tolerance: f64, budget: usize) -> Effort {
     Effort { samples: None, tolerance, budget }
 }

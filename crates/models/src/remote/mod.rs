@@ -175,11 +175,13 @@ impl Model for Remote {
             }
             drop(sender);
             // Answers that arrive after a failure were paid for too, so they are still handed on.
-            answers.into_iter().fold(Ok(()), |outcome: Result<()>, (range, answer)| {
+            let mut outcome = Ok(());
+            for (range, answer) in answers {
                 let handed = answer.and_then(|predictions| sink(range, predictions));
                 work.stop.fetch_or(handed.is_err(), Ordering::Relaxed);
-                outcome.and(handed)
-            })
+                outcome = outcome.and(handed);
+            }
+            outcome
         })?;
         match work.next.into_inner() < examples.len() {
             true => Err(fault(&self.card.name, "no thread could be started to ask; lower --concurrency")),

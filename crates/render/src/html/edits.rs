@@ -25,7 +25,7 @@ pub(super) fn edits(edits: &Edits, provenance: &Provenance) -> String {
     [
         super::header(subject, &crate::headline::asked_of(subject), provenance),
         super::verdict(Some(&edits.verdict)),
-        format!("<p class=\"rule\">Looked for <b>{}</b></p>\n", Escaped(&edits.goal)),
+        format!("<p class=\"rule\">Goal: <b>{}</b></p>\n", Escaped(&edits.goal)),
         texts,
         more,
         known(edits),

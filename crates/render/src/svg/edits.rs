@@ -12,7 +12,7 @@ const LISTED: usize = 5;
 pub(super) fn edits(sheet: &mut Sheet, edits: &Edits) {
     head(sheet, &edits.subject, &crate::headline::asked_of(&edits.subject));
     failures(sheet, &edits.verdict);
-    sheet.told(&format!("looked for {}", edits.goal), 12.0);
+    sheet.told(&format!("goal: {}", edits.goal), 12.0);
     for (index, edited) in edits.found.iter().take(LISTED).enumerate() {
         let Outcome { answers, figures, left, missed } = outcome(edits, edited);
         let missed = if missed.is_empty() { String::new() } else { format!(", {missed}") };

@@ -15,7 +15,7 @@ pub(super) fn edits(screen: &mut Screen, edits: &Edits, provenance: &Provenance)
     super::header(screen, &edits.subject, &crate::headline::asked_of(&edits.subject), provenance);
     super::verdict(screen, Some(&edits.verdict));
     screen.blank();
-    screen.line(0, 2, &[Span::strong("looked for "), Span::plain(&edits.goal)]);
+    screen.line(0, 2, &[Span::strong("goal: "), Span::plain(&edits.goal)]);
     for (index, edited) in edits.found.iter().take(LISTED).enumerate() {
         screen.blank();
         self::edited(screen, edits, index, edited);

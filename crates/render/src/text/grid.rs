@@ -87,6 +87,7 @@ impl Grid {
     }
 
     /// Columns that break get what the others leave of the line: the narrow ones all they need, the wide ones the same.
+    /// The first is repeated where others follow below, so it keeps its third.
     fn share(&self, widths: &mut [usize], line: usize) {
         let breaks = |column: &usize| self.columns.get(*column).is_some_and(|column| column.breaks);
         let mut breaking: Vec<usize> = (0..widths.len()).filter(breaks).collect();
@@ -97,7 +98,8 @@ impl Grid {
         let mut room = line.saturating_sub(fixed + gaps);
         for (place, column) in breaking.iter().enumerate() {
             let share = room / (breaking.len() - place);
-            widths[*column] = widths[*column].min(share.max(NARROW));
+            let least = if *column == 0 { line / 3 } else { NARROW };
+            widths[*column] = widths[*column].min(share.max(least));
             room = room.saturating_sub(widths[*column]);
         }
     }
@@ -163,5 +165,47 @@ fn shown(cell: &Cell, decimals: usize) -> String {
         Cell::Number(value) => fixed(*value, decimals),
         Cell::Word(word) => word.clone(),
         Cell::Empty => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(columns: Vec<Column>, row: &[&str], width: usize) -> String {
+        let mut grid = Grid::new(0, 1);
+        (grid.columns, grid.rows) = (columns, vec![row.iter().map(Span::plain).collect()]);
+        let mut screen = Screen::new(false, width);
+        grid.print(&mut screen);
+        screen.finish()
+    }
+
+    #[test]
+    fn text_breaks_and_names_stay_whole() {
+        let (text, number) = (|| Column::text(""), || Column::number(""));
+        let long = "one two three four five six seven eight nine ten";
+        for (columns, row, expected) in [
+            // All fits.
+            (vec![text(), number()], &["name", "1.0"][..], "name 1.0\n"),
+            // A text takes what the others leave.
+            (
+                vec![text(), text(), number()],
+                &["name", long, "1.0"],
+                "name one two three four five six     1.0\n     seven eight nine ten\n",
+            ),
+            // Numbers that do not fit follow below; the name beside them keeps its third.
+            (
+                vec![text(), number(), number()],
+                &["named_at_length", "12345678901234567890", "12345678901234567890"],
+                "named_at_leng 12345678901234567890\nth\n\nnamed_at_leng 12345678901234567890\nth\n",
+            ),
+            (
+                vec![text(), number(), number()],
+                &["thirteen_wide", "12345678901234567890", "12345678901234567890"],
+                "thirteen_wide 12345678901234567890\n\nthirteen_wide 12345678901234567890\n",
+            ),
+        ] {
+            assert_eq!(printed(columns, row, 40), expected);
+        }
     }
 }

@@ -275,6 +275,32 @@ fn long_texts_are_shown_whole_and_quickly() {
     }
 }
 
+/// Of long texts the best is shown whole, the others around their changes; every rule and every list has an end.
+#[test]
+fn long_rules_and_edits_are_shown_quickly() {
+    let text: String = (0..5000).map(|n| format!("word{n} ")).collect();
+    let (mut rule, mut edits) = (rule(), edits());
+    rule.subject.input[0].text = text.clone();
+    rule.units = vec![UnitText { text: "word0".to_owned(), field: 0, start: 0, end: 5 }];
+    (rule.conditions, rule.steps) = (vec![0], Vec::new());
+    let field = |text: &str| vec![Field { name: "text".to_owned(), text: text.to_owned() }];
+    rule.keeps = vec![field(&text.replace("word7", "UNK")); 30];
+    edits.subject.input[0].text = text.clone();
+    let swap = Swap { field: 0, start: 0, end: 5, before: "word0".to_owned(), after: "x".to_owned() };
+    edits.found[0].swaps = vec![swap];
+    edits.found = vec![edits.found[0].clone(); 30];
+    let report = report([Item::Rule(Box::new(rule)), Item::Edits(Box::new(edits))]);
+    let begun = std::time::Instant::now();
+    assert_safe(&report, 100);
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    for format in [Format::Text, Format::Html, Format::Svg] {
+        let out = render(&report, format, &Options::default());
+        // The text of the rule and the best of the edits.
+        assert_eq!(out.matches("word4999").count(), 2, "{format:?}");
+        assert!(out.contains("[word0]") || out.contains(">word0<"), "{format:?}");
+    }
+}
+
 /// The check above would notice: a planted tag is found.
 #[test]
 #[should_panic(expected = "<script")]

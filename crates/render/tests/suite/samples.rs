@@ -177,8 +177,11 @@ fn methods() -> Report {
             words.iter().map(|(field, word, value)| (*field, *word, change(*value))).collect();
         let mut item = attribution(&[("text", REVIEW)], &words, checks);
         item.subject.method = method.to_owned();
-        item.subject.notes =
-            (method == "kernel_shap").then(|| "stopped at 4096 samples".to_owned()).into_iter().collect();
+        if method == "kernel_shap" {
+            item.subject.notes = vec!["stopped at 4096 samples".to_owned()];
+            item.subject.params.insert("samples".to_owned(), 4096.into());
+            item.errors = item.values.iter().map(|value| 0.002 + 0.05 * value.abs()).collect();
+        }
         Item::Attribution(Box::new(item))
     };
     report([

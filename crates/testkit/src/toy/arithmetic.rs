@@ -44,6 +44,11 @@ impl Parameters {
             .sum()
     }
 
+    /// E
+    pub(super) fn words(&self) -> Array {
+        Array { shape: vec![self.word.len() / 2, 2], data: self.word.iter().map(|&x| x as f32).collect() }
+    }
+
     pub(super) fn replace(&mut self, name: &str, value: &Array) -> Result<()> {
         let own = match name {
             "word.weight" => &mut self.word,

@@ -13,8 +13,10 @@ pub(crate) fn rule() -> Rule {
         coverage,
     };
     let text = |text: &str| vec![Field { name: "text".to_owned(), text: text.to_owned() }];
+    let mut subject = subject(&[("text", REVIEW)], "anchors");
+    subject.params.insert("draws".to_owned(), 1240.into());
     Rule {
-        subject: subject(&[("text", REVIEW)], "anchors"),
+        subject,
         units,
         conditions: vec![11, 12],
         precision: share(0.973, 0.952, 0.989),

@@ -1,0 +1,125 @@
+use crate::Job;
+use crate::decision::{Decision, Question};
+use exegete_core::{
+    Card, Choice, Encoded, Error, Logits, Open, Quantity, Result, Scale, Target, Task, class_index,
+};
+
+/// What a change of the text is to bring about, and the number that leads there.
+pub(super) struct Goal {
+    question: Question,
+    /// Decided for the text as it is.
+    pub(super) before: Decision,
+    /// The class to reach; any other than before where there is none.
+    toward: Option<Choice>,
+    /// What is lowered.
+    pub(super) objective: Target,
+    /// 1, or −1 where the objective is raised instead.
+    pub(super) sign: f64,
+}
+
+/// What a changed text gives.
+#[derive(Debug, Clone)]
+pub(super) struct Outcome {
+    /// What the search lowers.
+    pub(super) score: f64,
+    /// F.
+    pub(super) value: f64,
+    pub(super) decision: Decision,
+    pub(super) reached: bool,
+}
+
+impl Goal {
+    /// The goal for a text with this output: another decision, or the class `toward`.
+    pub(super) fn new(job: &Job<'_>, logits: &Logits, toward: Option<&str>) -> Result<Self> {
+        let (card, open) = (job.card(), job.open()?);
+        let question = Question::of(card, &job.target).ok_or_else(|| nothing_decided(card, &job.target))?;
+        let before = question.decide(card, Some(open), job.encoded(), logits)?;
+        let toward = toward.map(|label| class(card, &question, &before, label)).transpose()?;
+        let (objective, sign) = match &toward {
+            Some(choice) => (by_log_probability(&at(&job.target, choice)), -1.0),
+            None if question.is_spoken_for(&job.target, &before) => (by_log_probability(&job.target), 1.0),
+            // A label that does not apply is to apply.
+            None if matches!(question, Question::Applies(..)) => (by_log_probability(&job.target), -1.0),
+            None => return Err(unspoken(&job.target, &before)),
+        };
+        Ok(Self { question, before, toward, objective, sign })
+    }
+
+    /// In words.
+    pub(super) fn words(&self) -> String {
+        match &self.toward {
+            Some(choice) => format!("the decision becomes {}", choice.name),
+            None => format!("the decision is no longer {}", self.before.label),
+        }
+    }
+
+    /// What a changed text gives.
+    pub(super) fn outcome(
+        &self,
+        job: &Job<'_>,
+        open: &dyn Open,
+        encoded: &Encoded,
+        logits: &Logits,
+    ) -> Result<Outcome> {
+        let card = job.card();
+        let decision = self.question.decide(card, Some(open), encoded, logits)?;
+        let reached = match &self.toward {
+            Some(choice) => choice.index == Some(decision.key.0),
+            None => decision.key != self.before.key,
+        };
+        Ok(Outcome {
+            score: self.sign * self.objective.value_of(card, logits)?,
+            value: job.target.value_of(card, logits)?,
+            decision,
+            reached,
+        })
+    }
+}
+
+/// The class to reach, by name or index.
+fn class(card: &Card, question: &Question, before: &Decision, label: &str) -> Result<Choice> {
+    if !matches!(question, Question::Class | Question::Tag(_)) {
+        return Err(Error::Request("toward= names a class; this model has none to choose from".into()));
+    }
+    let index = class_index(&card.labels, label).ok_or_else(|| {
+        Error::Request(format!("toward={label}: {} has {}", card.name, card.labels.join(", ")))
+    })?;
+    if index == before.key.0 {
+        return Err(Error::Request(format!("toward={label}: that is what the model decides already")));
+    }
+    Ok(Choice { name: card.labels[index].clone(), index: Some(index) })
+}
+
+/// The same place of the output with another class.
+fn at(target: &Target, choice: &Choice) -> Target {
+    let quantity = match target.quantity {
+        Quantity::Tag(position, _) => Quantity::Tag(position, choice.clone()),
+        _ => Quantity::Class(choice.clone()),
+    };
+    Target { quantity, scale: target.scale }
+}
+
+/// A logit alone can fall while all others fall too; a probability cannot, and its logarithm does not level off.
+fn by_log_probability(target: &Target) -> Target {
+    let scale = match target.quantity {
+        Quantity::Margin(..) | Quantity::Loss(_) => target.scale,
+        _ => Some(Scale::LogProb),
+    };
+    Target { quantity: target.quantity.clone(), scale }
+}
+
+fn nothing_decided(card: &Card, target: &Target) -> Error {
+    let what = match card.task {
+        Task::Regression | Task::Encoder => "this model gives numbers and decides nothing".to_owned(),
+        _ => format!("'{target}' belongs to no decision"),
+    };
+    Error::Unsupported(format!("{what}; a search for another decision needs one"))
+}
+
+fn unspoken(target: &Target, before: &Decision) -> Error {
+    Error::Request(format!(
+        "'{target}' does not speak for what the model decides ({}), so that lowering it changes nothing; leave --target \
+         out, or name the class to reach with toward=",
+        before.label
+    ))
+}

@@ -1,0 +1,337 @@
+//! Words replaced so that the decision changes. J. Ebrahimi, A. Rao, D. Lowd, D. Dou, *HotFlip: white-box adversarial
+//! examples for text classification*, 2018.
+//!
+//! Every replacement of the word x by v is estimated to move F by (e_v − x)·∂F/∂x; the most promising are run, and a beam
+//! of the best goes on with one more word.
+
+use super::first_order::{Estimate, dot, lowest};
+use super::flips::{Flipped, Flips, apply, swaps, with, written};
+use super::goal::{Goal, Outcome};
+use super::{Constraints, STAGE_FLIPS, Vocabulary};
+use crate::registry::{Finder, Info, Meaning, Needs, New};
+use crate::{Job, Settings};
+use exegete_core::report::{Chance, Edited, Edits, Item, Subject, Verdict};
+use exegete_core::{Array, Encoded, Error, Example, Logits, Open, Quantity, Result, Row, Site, Unit, Units};
+use rand::RngExt;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "hotflip",
+    summary: "the fewest words to replace so that the decision changes, found by gradients",
+    page: include_str!("hotflip.md"),
+    axioms: &[],
+    signed: false,
+    meaning: Meaning::Other,
+    needs: Needs::Inside,
+    new: New::Finds(|settings| Ok(Box::new(HotFlip::new(settings)?))),
+};
+
+/// Of the words that may change, so many with the longest gradients are looked at.
+const POSITIONS: usize = 64;
+/// So many texts are reported.
+const SHOWN: usize = 3;
+
+#[derive(Debug, Clone)]
+struct HotFlip {
+    /// The most words that change.
+    words: usize,
+    /// How many texts go on from one word to the next.
+    beam: usize,
+    /// How many replacements are run for each of them.
+    candidates: usize,
+    /// How many random changes are run to compare with.
+    random: usize,
+    /// The class to reach; any other where there is none.
+    toward: Option<String>,
+    /// Which words may be replaced, and by which.
+    constraints: Constraints,
+}
+
+impl HotFlip {
+    fn new(settings: &mut Settings) -> Result<Self> {
+        Ok(Self {
+            words: settings.count("words")?.unwrap_or(3),
+            beam: settings.count("beam")?.unwrap_or(4),
+            candidates: settings.count("candidates")?.unwrap_or(32),
+            random: settings.take("random", 100)?,
+            toward: settings.optional("toward")?,
+            constraints: Constraints::new(settings)?,
+        })
+    }
+}
+
+impl Finder for HotFlip {
+    fn params(&self) -> BTreeMap<String, Value> {
+        let mut params = self.constraints.params();
+        let counts = [
+            ("words", self.words),
+            ("beam", self.beam),
+            ("candidates", self.candidates),
+            ("random", self.random),
+        ];
+        params.extend(counts.map(|(key, count)| (key.to_owned(), count.into())));
+        params.extend(self.toward.iter().map(|label| ("toward".to_owned(), label.clone().into())));
+        params
+    }
+
+    fn find(&self, job: &Job<'_>, mut subject: Subject) -> Result<Item> {
+        // Words are replaced, whatever the units of the request.
+        let units = Units::Word.of(job.encoded());
+        let search = Search::new(self, job, &units)?;
+        let (found, flipped) = search.run()?;
+        let random = search.random(flipped)?;
+        let best: Vec<&State> = found.iter().take(SHOWN).collect();
+        let edited = best.iter().map(|state| search.edited(state)).collect::<Result<Vec<Edited>>>()?;
+        let lost = search.lost(&best, &edited)?;
+        if lost > 0 {
+            subject.notes.push(format!(
+                "written out and read again, {lost} of the {} texts come as other tokens and do not reach the goal",
+                edited.len()
+            ));
+        }
+        let reached = best.first().is_some_and(|state| state.outcome.reached);
+        Ok(Item::Edits(Box::new(Edits {
+            goal: format!("the fewest words to replace so that {}", search.goal.words()),
+            smallest: reached && flipped == 1,
+            verdict: search.verdict(&best, &edited, flipped, random),
+            found: edited,
+            random: (random.trials > 0).then_some(random),
+            subject,
+        })))
+    }
+}
+
+/// A text on the way.
+struct State {
+    flips: Flips,
+    text: Flipped,
+    outcome: Outcome,
+}
+
+/// One search.
+struct Search<'s, 'a> {
+    own: &'s HotFlip,
+    job: &'s Job<'a>,
+    open: &'a dyn Open,
+    units: &'s [Unit],
+    vocabulary: Vocabulary,
+    /// What may take the place of each unit.
+    allowed: Vec<Vec<u32>>,
+    goal: Goal,
+    start: State,
+}
+
+impl<'s, 'a> Search<'s, 'a> {
+    fn new(own: &'s HotFlip, job: &'s Job<'a>, units: &'s [Unit]) -> Result<Self> {
+        let open = job.open()?;
+        let vocabulary = Vocabulary::of(open)?;
+        let logits = job.driver.outputs(job.model, std::slice::from_ref(&job.row))?;
+        let logits = logits.first().ok_or_else(|| Error::Model("the model ran no row".into()))?;
+        let goal = Goal::new(job, logits, own.toward.as_deref())?;
+        let may = |unit: &Unit| match may_move(job, unit) {
+            true => own.constraints.allowed(&vocabulary, job.encoded(), unit),
+            false => Vec::new(),
+        };
+        let allowed = units.iter().map(may).collect();
+        let text = apply(job.encoded(), units, &Flips::new(), &vocabulary);
+        let outcome = goal.outcome(job, open, &text.encoded, logits)?;
+        let start = State { flips: Flips::new(), text, outcome };
+        Ok(Self { own, job, open, units, vocabulary, allowed, goal, start })
+    }
+
+    /// The texts that reach the goal, or the best that do not, and how many of their words changed.
+    fn run(&self) -> Result<(Vec<State>, usize)> {
+        let mut beam = Vec::new();
+        for count in 1..=self.own.words {
+            let from = if count == 1 { std::slice::from_ref(&self.start) } else { &beam[..] };
+            let next = self.step(from)?;
+            if next.is_empty() {
+                return Ok((beam, count - 1));
+            }
+            if next.iter().any(|state| state.outcome.reached) {
+                return Ok((next.into_iter().filter(|state| state.outcome.reached).collect(), count));
+            }
+            beam = next;
+            beam.truncate(self.own.beam);
+        }
+        Ok((beam, self.own.words))
+    }
+
+    /// One word more: what is most promising, run and sorted.
+    fn step(&self, from: &[State]) -> Result<Vec<State>> {
+        let rows: Vec<Row> = from.iter().map(|state| Row::new(state.text.encoded.clone())).collect();
+        let gradients = self.job.driver.gradients(
+            self.open,
+            self.job.card(),
+            &rows,
+            &self.goal.objective,
+            &[Site::EmbedWord],
+        )?;
+        let gradients = gradients.gradients.into_iter().next().unwrap_or_default();
+        let mut tried = BTreeSet::new();
+        for (state, gradient) in from.iter().zip(&gradients) {
+            for (unit, estimate) in self.promising(state, gradient) {
+                tried.insert(with(&state.flips, unit, estimate.id));
+            }
+        }
+        let mut states = self.states(tried.into_iter().collect())?;
+        states.sort_by(|a, b| a.outcome.score.total_cmp(&b.outcome.score));
+        Ok(states)
+    }
+
+    /// The replacements that are estimated to lower the score most. A quarter of them at most share a place: many
+    /// words do alike at one place, and the estimate is off for all of them or for none.
+    fn promising(&self, state: &State, gradient: &Array) -> Vec<(usize, Estimate)> {
+        let width = gradient.shape.last().copied().unwrap_or(0);
+        let at = |token: usize| gradient.data.get(token * width..(token + 1) * width).unwrap_or_default();
+        let free = |unit: &usize| {
+            !self.allowed[*unit].is_empty() && state.flips.iter().all(|(flipped, _)| flipped != unit)
+        };
+        let mut units: Vec<(f64, usize)> = (0..self.units.len())
+            .filter(free)
+            .filter_map(|unit| {
+                state.text.places[unit].first().map(|&token| (dot(at(token), at(token)), unit))
+            })
+            .collect();
+        units.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let sign = self.goal.sign;
+        let share = self.own.candidates.div_ceil(4).max(self.own.candidates.div_ceil(units.len().max(1)));
+        let best = |&(_, unit): &(f64, usize)| {
+            let tokens = &state.text.places[unit];
+            let held =
+                tokens.iter().map(|&t| dot(self.vocabulary.vector(state.text.encoded.tokens[t].id), at(t)));
+            let slope: Vec<f32> = at(tokens[0]).iter().map(|g| sign as f32 * g).collect();
+            let found =
+                lowest(&self.vocabulary, &slope, sign * held.sum::<f64>(), &self.allowed[unit], share);
+            found.into_iter().map(move |estimate| (unit, estimate)).collect::<Vec<_>>()
+        };
+        let mut all: Vec<(usize, Estimate)> = units.iter().take(POSITIONS).flat_map(best).collect();
+        all.sort_by(|a, b| a.1.change.total_cmp(&b.1.change));
+        all.truncate(self.own.candidates);
+        all
+    }
+
+    /// Runs changed texts.
+    fn states(&self, flips: Vec<Flips>) -> Result<Vec<State>> {
+        let texts: Vec<Flipped> = flips
+            .iter()
+            .map(|flips| apply(self.job.encoded(), self.units, flips, &self.vocabulary))
+            .collect();
+        let logits = self.logits(texts.iter().map(|text| text.encoded.clone()))?;
+        let state = |((flips, text), logits): ((Flips, Flipped), &Logits)| {
+            let outcome = self.goal.outcome(self.job, self.open, &text.encoded, logits)?;
+            Ok(State { flips, text, outcome })
+        };
+        flips.into_iter().zip(texts).zip(&logits).map(state).collect()
+    }
+
+    fn logits(&self, texts: impl Iterator<Item = Arc<Encoded>>) -> Result<Vec<Logits>> {
+        let rows: Vec<Row> = texts.map(Row::new).collect();
+        self.job.driver.outputs(self.job.model, &rows)
+    }
+
+    /// How often random changes of as many words reach the goal, under the same rules.
+    fn random(&self, words: usize) -> Result<Chance> {
+        let mut random = self.job.random(STAGE_FLIPS);
+        let free: Vec<usize> = (0..self.units.len()).filter(|&unit| !self.allowed[unit].is_empty()).collect();
+        let mut drawn = Vec::new();
+        for _ in 0..if words > 0 { self.own.random } else { 0 } {
+            let (mut left, mut flips) = (free.clone(), Flips::new());
+            while flips.len() < words && !left.is_empty() {
+                let unit = left.swap_remove(random.random_range(0..left.len()));
+                let allowed = &self.allowed[unit];
+                flips = with(&flips, unit, allowed[random.random_range(0..allowed.len())]);
+            }
+            drawn.push(flips);
+        }
+        let states = self.states(drawn)?;
+        Ok(Chance { hits: states.iter().filter(|state| state.outcome.reached).count(), trials: states.len() })
+    }
+
+    fn edited(&self, state: &State) -> Result<Edited> {
+        let swaps = swaps(self.job.encoded(), self.units, &state.flips, &self.vocabulary);
+        let logits = self.logits(std::iter::once(state.text.encoded.clone()))?;
+        let logits = logits.first().ok_or_else(|| Error::Model("the model ran no row".into()))?;
+        Ok(Edited {
+            input: written(&self.job.encoded().fields, &swaps),
+            swaps,
+            prediction: (&self.open.scores(&state.text.encoded, logits)?).into(),
+            value: state.outcome.value,
+            reached: state.outcome.reached,
+        })
+    }
+
+    /// How many of the texts no longer reach the goal when they are written out and read again.
+    fn lost(&self, states: &[&State], edited: &[Edited]) -> Result<usize> {
+        let mut lost = 0;
+        for (state, edited) in states.iter().zip(edited).filter(|(state, _)| state.outcome.reached) {
+            let again = self.open.encode(&Example { fields: edited.input.clone(), label: None })?;
+            let ids = |encoded: &Encoded| encoded.tokens.iter().map(|token| token.id).collect::<Vec<_>>();
+            // Where the tokens move, a target at one of them is about another.
+            if ids(&again) == ids(&state.text.encoded) || is_bound(self.job) {
+                continue;
+            }
+            let again = Arc::new(again);
+            let logits = self.logits(std::iter::once(again.clone()))?;
+            for logits in &logits {
+                lost += usize::from(!self.goal.outcome(self.job, self.open, &again, logits)?.reached);
+            }
+        }
+        Ok(lost)
+    }
+
+    fn verdict(&self, best: &[&State], edited: &[Edited], words: usize, random: Chance) -> Verdict {
+        let (Some(state), Some(edited)) = (best.first(), edited.first()) else {
+            let sentence = "No word of this text may be replaced under these rules.".to_owned();
+            return Verdict { sentence, failures: vec!["nothing could be tried".into()] };
+        };
+        let noun = if words == 1 { "word" } else { "words" };
+        if !state.outcome.reached {
+            let goal = self.goal.words();
+            let sentence = format!(
+                "No replacement of up to {words} {noun} that was tried leads there ({goal}); that does not prove that none does."
+            );
+            return Verdict { sentence, failures: vec!["the goal was not reached".into()] };
+        }
+        let swap = |swap: &exegete_core::report::Swap| format!("\"{}\" by \"{}\"", swap.before, swap.after);
+        let swaps: Vec<String> = edited.swaps.iter().map(swap).collect();
+        let (before, after) = (&self.goal.before, &state.outcome.decision);
+        let mut sentence = format!(
+            "Replacing {} turns {} ({:.2}) into {} ({:.2})",
+            swaps.join(" and "),
+            before.label,
+            before.prob,
+            after.label,
+            after.prob
+        );
+        let (hits, trials) = (random.hits, random.trials);
+        if trials > 0 {
+            let do_so = if hits == 1 { "does so" } else { "do so" };
+            sentence += &format!("; of {trials} random replacements of {words} {noun}, {hits} {do_so}");
+        }
+        let easy = trials > 0 && 2 * hits >= trials;
+        let failures = easy.then(|| "random replacements change the decision as well".to_owned());
+        Verdict { sentence: sentence + ".", failures: failures.into_iter().collect() }
+    }
+}
+
+/// Whether the target is about certain tokens, so that none may come or go before them.
+fn is_bound(job: &Job<'_>) -> bool {
+    !matches!(job.target.quantity, Quantity::Class(_) | Quantity::Margin(..) | Quantity::Loss(_))
+}
+
+/// Whether a unit can be replaced at all: where tokens are counted, only one token by another, and never the one that is
+/// asked about.
+fn may_move(job: &Job<'_>, unit: &Unit) -> bool {
+    let asked = match job.target.quantity {
+        Quantity::Tag(position, _) | Quantity::Token(position, _) => Some(position),
+        _ => None,
+    };
+    !is_bound(job) || (unit.tokens.len() == 1 && Some(unit.tokens[0]) != asked)
+}
+
+#[cfg(test)]
+mod tests;

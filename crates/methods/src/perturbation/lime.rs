@@ -1,0 +1,168 @@
+//! The weighted linear fit to F of the text with words hidden: the minimum of Σ_z w(z) (F(z) − β₀ − β·z)² + |β|² over
+//! presences z of words. M. T. Ribeiro, S. Singh, C. Guestrin, *"Why should I trust you?" Explaining the predictions of
+//! any classifier*, 2016; the weights and the ridge are those of the authors' package.
+//!
+//! `sample` draws texts, `rows` and `choose` fit, `guess` makes the fit need fewer rows, `picture` puts it
+//! together with its errors, and `search` goes on until they are small.
+
+mod bag;
+mod cholesky;
+mod choose;
+mod guess;
+mod lasso;
+mod picture;
+mod rows;
+mod sample;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
+use crate::{Effort, Explained, Job, Masked, Scores, Settings};
+use bag::{Bag, Features};
+use choose::{Choice, Choose};
+use exegete_core::{Error, Result};
+use sample::Sampling;
+use search::{Found, Search, Size};
+use std::collections::BTreeMap;
+
+/// The entry in the list of methods.
+pub const INFO: Info = Info {
+    name: "lime",
+    summary: "a weighted linear fit to what the model says with words hidden, with error bars and its R²",
+    page: include_str!("lime.md"),
+    axioms: &[Axiom::ImplementationInvariance],
+    signed: true,
+    meaning: Meaning::Other,
+    needs: Needs::Predictions,
+    new: New::Scores(|settings| Ok(Box::new(Lime::new(settings, None)?))),
+};
+
+/// The package keeps so many words.
+pub(super) const KEPT: usize = 10;
+/// Below this R² the reader is told that no straight line fits.
+const POOR: f64 = 0.5;
+
+pub(super) struct Lime {
+    effort: Effort,
+    features: Features,
+    sampling: Sampling,
+    choice: Choice,
+}
+
+impl Lime {
+    /// From the settings; `keep` words where they do not say how many, or all.
+    pub(super) fn new(settings: &mut Settings, keep: Option<usize>) -> Result<Self> {
+        Ok(Self {
+            effort: Effort::new(settings, 0.05, 2000)?,
+            features: settings
+                .choice("features", &[("positions", Features::Positions), ("words", Features::Words)])?,
+            sampling: settings
+                .choice("sampling", &[("layers", Sampling::Layers), ("package", Sampling::Package)])?,
+            choice: choice(settings, keep)?,
+        })
+    }
+
+    /// Whether every place of a word shows the weight of them all.
+    pub(super) fn shares_weights(&self) -> bool {
+        self.features == Features::Words
+    }
+
+    fn search(&self, job: &Job<'_>, bag: &Bag) -> Result<Found> {
+        let size = match self.effort.samples {
+            Some(samples) => Size::Fixed(samples),
+            None => Size::Until(self.effort.tolerance, self.effort.budget),
+        };
+        let search = Search { sampling: self.sampling, choice: self.choice, size };
+        let mut masked = Masked::new(&Job { units: bag.pieces.clone().into(), ..job.clone() });
+        search.run(&mut bag.game(&mut masked), job.random(STAGE))
+    }
+}
+
+/// Of the random numbers.
+const STAGE: u64 = 21;
+
+/// Choosing by `auto` where only the number of words is given, and the package's number where only the way is.
+fn choice(settings: &mut Settings, usual: Option<usize>) -> Result<Choice> {
+    let all = settings.has("choose");
+    let (choose, keep) = (settings.choice("choose", &Choose::NAMES)?, settings.count("keep")?);
+    match (choose, keep) {
+        (Choose::None, Some(keep)) if all => {
+            Err(Error::Request(format!("choose=none keeps every word; leave out keep={keep}")))
+        }
+        (Choose::None, _) if all => Ok(Choice::ALL),
+        (Choose::None, keep) => {
+            Ok(keep.or(usual).map_or(Choice::ALL, |keep| Choice { choose: Choose::Auto, keep }))
+        }
+        (choose, keep) => Ok(Choice { choose, keep: keep.unwrap_or(KEPT) }),
+    }
+}
+
+impl Method for Lime {
+    fn params(&self) -> BTreeMap<String, serde_json::Value> {
+        let features = if self.features == Features::Words { "words" } else { "positions" };
+        let sampling = if self.sampling == Sampling::Package { "package" } else { "layers" };
+        let mut all = params([
+            ("features", features.into()),
+            ("sampling", sampling.into()),
+            ("choose", self.choice.choose.name().into()),
+        ]);
+        if self.choice != Choice::ALL {
+            all.insert("keep".into(), self.choice.keep.into());
+        }
+        all.extend(self.effort.params());
+        all
+    }
+
+    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+        let bag = Bag::of(job, self.features);
+        if bag.len() == 0 {
+            return Ok(Explained::from(Scores::Units(vec![0.0; job.units.len()]))
+                .note(Some("there is no word to hide".into())));
+        }
+        let Found { picture, samples, whole, is_exact } = self.search(job, &bag)?;
+        let values = bag.units(&job.units, &picture.weights, |weights| weights.iter().sum());
+        let errors =
+            bag.units(&job.units, &picture.errors, |errors| errors.iter().map(|e| e * e).sum::<f64>().sqrt());
+        let masker = job.masker();
+        let drawn = masker.draws().then(|| {
+            format!("hidden words are replaced by '{masker}' words of one draw; another seed draws others")
+        });
+        let note = self.effort.note(&picture.weights, &picture.errors);
+        Ok(Explained { errors: Some(errors), ..Explained::from(Scores::Units(values)) }
+            .with("samples", samples)
+            .with("exact", is_exact)
+            .with("intercept", picture.intercept)
+            .with("r2", picture.explained)
+            .with("local_prediction", picture.prediction)
+            .with("masker", masker.to_string())
+            .note(poor(picture.explained, picture.prediction, whole))
+            .note(drawn)
+            .note(note))
+    }
+
+    fn own_site(&self) -> bool {
+        true
+    }
+}
+
+/// What the reader must know where no straight line fits.
+fn poor(explained: f64, prediction: f64, whole: f64) -> Option<String> {
+    (explained < POOR).then(|| {
+        format!(
+            "a sum of word weights explains {:.0} % of how F moves when words are hidden (R²), and gives {prediction:.3} for \
+             the whole text, where F is {whole:.3}: words act together here, and weights alone say little",
+            100.0 * explained.max(0.0)
+        )
+    })
+}
+
+#[cfg(test)]
+mod notes {
+    #[test]
+    fn a_poor_fit_is_said() {
+        assert_eq!(super::poor(0.7, 0.9, 0.9), None);
+        let note = super::poor(0.31, 0.55, 0.9).unwrap();
+        assert!(note.contains("31 %") && note.contains("0.550") && note.contains("0.900"), "{note}");
+    }
+}
