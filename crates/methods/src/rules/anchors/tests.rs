@@ -129,7 +129,7 @@ fn short_texts_are_counted_out() {
 #[test]
 fn what_cannot_be_shown_is_not_claimed() {
     // A coin whatever is kept: only the number of the draw counts.
-    let coin = |_: &[bool], number: u64| number % 2 == 0;
+    let coin = |_: &[bool], number: u64| number.is_multiple_of(2);
     let found = run(120, &Search { most: 3, ..Search::default() }, 0, &coin);
     assert!(!found.met);
     assert!(found.precision.low < 0.5 && found.precision.high > 0.5, "{:?}", found.precision);
