@@ -143,7 +143,7 @@ pub(crate) struct Explain {
     /// What scores are summed to.
     #[arg(long, value_name = "U", default_value = "word")]
     pub(crate) units: String,
-    /// A parameter of the methods, such as steps=50, or of one, such as lrp.rule=gamma.
+    /// A parameter of the methods, such as steps=50, or of one, such as lrp.rule=gamma; key=@FILE is what a file holds.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// What the text is compared with: zero, pad, mask, mean, text:…; several are averaged [default: zero].

@@ -6,7 +6,7 @@ use crate::answers::Drivers;
 use crate::input::Source;
 use crate::journal::Journal;
 use crate::output::report;
-use crate::{cli, hiding, model, progress};
+use crate::{cli, explain, hiding, model, progress};
 use anyhow::{Context, Result, bail};
 use elsewhere::File;
 use exegete::methods::compare::{Contest, Cost, RANDOM, Text, tables};
@@ -47,7 +47,7 @@ fn request(args: &cli::Eval) -> Result<Request> {
         bail!("--limit 0 leaves no text");
     }
     Ok(Request {
-        methods: Picked::all(&args.methods, &args.set)?,
+        methods: Picked::all(&args.methods, &explain::settings(&args.set)?)?,
         masker: None,
         targets: vec![args.target.parse()?],
         top_labels: None,

@@ -61,7 +61,7 @@ fn request(args: &cli::Explain) -> Result<Request> {
         bail!("--top-labels 0 explains nothing");
     }
     Ok(Request {
-        methods: Picked::all(&names(args), &args.set)?,
+        methods: Picked::all(&names(args), &settings(&args.set)?)?,
         masker: None,
         targets: each(&args.targets)?,
         top_labels: args.top_labels,
@@ -83,6 +83,18 @@ fn names(args: &cli::Explain) -> Vec<String> {
     let own =
         if model::is_black_box(args.model.as_deref()) { "partition_shap" } else { "integrated_gradients" };
     if args.methods.is_empty() { vec![own.to_owned()] } else { args.methods.clone() }
+}
+
+/// Parameters as the user gives them; `key=@FILE` stands for what a file holds.
+pub(crate) fn settings(words: &[String]) -> Result<Vec<String>> {
+    let word = |word: &String| match word.split_once("=@") {
+        Some((key, path)) => {
+            let text = std::fs::read_to_string(path).with_context(|| format!("{path}: cannot be read"))?;
+            Ok(format!("{key}={text}"))
+        }
+        None => Ok(word.clone()),
+    };
+    words.iter().map(word).collect()
 }
 
 /// The report of one example.
@@ -115,6 +127,9 @@ fn finished(
 
 /// One report about all texts together.
 fn surveyed(args: &cli::Explain, model: &dyn Model, source: &mut Source, request: &Request) -> Result<()> {
+    if args.texts.input.is_none() && args.texts.text.as_deref() != Some("-") {
+        bail!("{} looks at many texts together; give them with --input FILE", names(args).join(", "));
+    }
     let started = Instant::now();
     let examples = all(source)?;
     let mut held_out = None;

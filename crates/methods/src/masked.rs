@@ -119,7 +119,7 @@ impl<'a> Masked<'a> {
         self.masker.shown(&self.job, hidden, draw)
     }
 
-    /// What the model says of the text with some units hidden; none where it says nothing of a whole text.
+    /// The row of the text with some units hidden.
     pub fn row(&self, hidden: &Set, draw: u64) -> Result<Row> {
         self.masker.hide(&self.job, hidden, draw)
     }

@@ -62,10 +62,24 @@ fn every_method_every_target_every_format() {
     let list = exegete(&["methods"]);
     let names: Vec<&str> = list.stdout.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
     assert!(names.len() >= 16, "{names:?}");
+    let (_folder, words) = file("words.tsv", b"film\t3\ngood\t1\n");
     for name in &names {
-        let found = report("bert-sequence", &[TEXT, "--method", name, "--check", "default"]);
-        assert_eq!(found["items"][0]["method"], *name);
-        assert!(!found["items"][0]["checks"]["verdict"]["sentence"].as_str().unwrap().is_empty());
+        let mut args = vec![TEXT, "--method", name, "--check", "default"];
+        match *name {
+            "feature_permutation" => args.extend(["--masker", "sampled", "--words", &words]),
+            // A method over many texts says so; `many_texts_together` runs them.
+            "sp_lime" | "triggers" | "artifacts" => {
+                assert_error(&explain("bert-sequence", &args), &[name, "--input"]);
+                continue;
+            }
+            _ => {}
+        }
+        let found = report("bert-sequence", &args);
+        let item = &found["items"][0];
+        assert_eq!(item["method"], *name);
+        let verdict =
+            if item["kind"] == "attribution" { &item["checks"]["verdict"] } else { &item["verdict"] };
+        assert!(!verdict["sentence"].as_str().unwrap().is_empty(), "{name}");
         let page = exegete(&["methods", name]);
         assert!(page.stdout.starts_with(&format!("# {name}\n")), "{name}");
     }
@@ -100,6 +114,67 @@ fn every_method_every_target_every_format() {
             run.stdout
         );
     }
+}
+
+#[test]
+fn many_texts_together() {
+    let rows = "text\tlabel\nA warm film.\tpositive\nA bad film.\tnegative\nGood and honest.\tpositive\nSo boring.\tnegative\n";
+    let (_folder, path) = file("rows.tsv", rows.as_bytes());
+    let args = ["--input", &path, "--label-column", "label"];
+    let quick = ["--set", "restarts=1", "--set", "rounds=1", "--set", "candidates=2", "--set", "random=1"];
+    for (method, more) in [
+        ("triggers", &[&quick[..], &["--held-out", &path]].concat()[..]),
+        ("artifacts", &[]),
+        ("sp_lime", &["--set", "budget=50"]),
+    ] {
+        let found = report("bert-sequence", &[&args[..], &["--method", method], more].concat());
+        let items = found["items"].as_array().unwrap();
+        assert!(items.iter().any(|item| item["kind"] == "table"), "{method}: {items:?}");
+    }
+    let run =
+        explain("bert-sequence", &[&args[..], &["--method", "anchors", "--method", "artifacts"]].concat());
+    assert_error(&run, &["anchors", "one text at a time"]);
+    let run = explain("bert-sequence", &[TEXT, "--method", "saliency", "--masker", "sampled"]);
+    assert_error(&run, &["--words FILE"]);
+}
+
+/// A black box that likes texts with "warm" in them.
+const WARM: &str = r#"cmd: while IFS= read -r line; do n=$(printf '%s' "$line" | grep -o '","' | wc -l); out=""; rest=${line#*[}; i=0; while [ $i -le $n ]; do text=${rest%%\",\"*}; rest=${rest#*\",\"}; case "$text" in *warm*) row='[0.1,0.9]';; *) row='[0.8,0.2]';; esac; out="$out${out:+,}$row"; i=$((i+1)); done; echo "{\"scores\":[$out],\"labels\":[\"no\",\"yes\"]}"; done"#;
+
+#[test]
+fn a_black_box_is_explained_by_what_it_answers() {
+    let run = exegete(&["explain", TEXT, "--model", WARM, "--format", "json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let item = &report["items"][0];
+    assert_eq!((&item["method"], &item["target"]), (&"partition_shap".into(), &"class:yes:prob".into()));
+    assert_eq!(item["site"], "input");
+    for (unit, value) in item["units"].as_array().unwrap().iter().zip(numbers(&item["values"])) {
+        let expected = if unit["text"] == "warm" { 0.7 } else { 0.0 };
+        assert!((value - expected).abs() < 1e-9, "{unit} {value}");
+    }
+    assert!(report["provenance"]["asked_rows"].as_u64() > report["provenance"]["forward_rows"].as_u64());
+    let anchors = exegete(&["explain", TEXT, "--model", WARM, "--method", "anchors", "--format", "json"]);
+    let report: Value = serde_json::from_str(&anchors.stdout).unwrap();
+    assert_eq!(report["items"][0]["conditions"], serde_json::json!([1]));
+    let gradients = exegete(&["explain", TEXT, "--model", WARM, "--method", "saliency"]);
+    assert_error(&gradients, &["saliency needs a model's inside", "partition_shap", "lime", "anchors"]);
+    let logits = exegete(&["explain", TEXT, "--model", WARM, "--target", "class:yes:logit"]);
+    assert_error(&logits, &["no logits"]);
+}
+
+#[test]
+fn answers_are_kept_between_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("answers").to_string_lossy().into_owned();
+    let rows = || {
+        let run = exegete(&["explain", TEXT, "--model", WARM, "--cache", &cache, "--format", "json"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        report["provenance"]["forward_rows"].as_u64().unwrap()
+    };
+    assert!(rows() > 10);
+    assert_eq!(rows(), 0, "everything is known");
 }
 
 #[test]

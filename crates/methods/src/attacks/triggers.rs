@@ -135,7 +135,7 @@ impl Triggers {
     }
 
     /// What the user asks for, or every class in turn.
-    fn aims(&self, model: &dyn Model) -> Result<Vec<Aim>> {
+    fn aims(&self, model: &dyn Model, train: &Classed<'_>, test: &Classed<'_>) -> Result<Vec<Aim>> {
         let labels = &model.card().labels;
         let class = |key: &str, label: &str| {
             let unknown = || Error::Request(format!("{key}={label}: one of {}", labels.join(", ")));
@@ -144,7 +144,11 @@ impl Triggers {
         Ok(match (&self.attack, &self.force) {
             (Some(label), _) => vec![Aim::Away(class("attack", label)?)],
             (_, Some(label)) => vec![Aim::To(class("force", label)?)],
-            _ => (0..labels.len()).map(Aim::Away).collect(),
+            // A class that no row has cannot be attacked.
+            _ => (0..labels.len())
+                .filter(|class| train.has(*class) && test.has(*class))
+                .map(Aim::Away)
+                .collect(),
         })
     }
 
@@ -247,7 +251,7 @@ impl Survey for Triggers {
         }
         let start = vocabulary.id(&frequent).filter(|id| words.contains(id)).unwrap_or(words[0]);
         let mut found = Vec::new();
-        for aim in self.aims(corpus.model)? {
+        for aim in self.aims(corpus.model, &train, &test)? {
             let search = Search {
                 model: corpus.model,
                 open,

@@ -64,7 +64,9 @@ impl Shares {
         let drawn = || {
             format!("hidden words are replaced by '{masker}' words of one draw; another seed draws others")
         };
-        Explained { errors: Some(self.errors), ..Explained::from(Scores::Units(self.values)) }
+        // What is exact has no error bars, and would not be told apart from what is precise.
+        let errors = Some(self.errors).filter(|errors| errors.iter().any(|&error| error > 0.0));
+        Explained { errors, ..Explained::from(Scores::Units(self.values)) }
             .claiming(difference)
             .with("samples", samples)
             .with("masker", masker.to_string())

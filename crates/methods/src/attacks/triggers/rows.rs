@@ -15,6 +15,13 @@ pub(super) struct Classed<'e> {
     pub(super) by_model: bool,
 }
 
+impl Classed<'_> {
+    /// Whether any row is of this class.
+    pub(super) fn has(&self, class: usize) -> bool {
+        self.rows.iter().any(|(_, own)| *own == class)
+    }
+}
+
 /// The class of each example: its label, or what the model says where no example has one. Rows without a label among
 /// labelled ones are left out.
 pub(super) fn classed<'e>(
