@@ -81,6 +81,9 @@ impl IntegratedGradients {
     }
 }
 
+/// Two levels of refinement differ by one point in so many.
+const LEVEL: usize = 8;
+
 struct Integral {
     scores: Array,
     points: usize,
@@ -101,13 +104,14 @@ fn adaptive(
     let mut all = products(ladder.alphas())?;
     let sums: Vec<Vec<f64>> = all.iter().map(|values| tokens(info, values)).collect();
     ladder.centre_on(|a, b| largest_change(&sums[a], &sums[b]));
-    let mut before: Option<Vec<f64>> = None;
     loop {
         let scores = weighted(&all, &ladder.weights())?;
         let now = tokens(info, &scores);
         let gap = Completeness::new(now.iter().copied(), path.difference).gap;
         let largest = now.iter().fold(0.0, |top: f64, v| top.max(v.abs()));
-        let moved = before.as_ref().map_or(f64::INFINITY, |before| largest_change(&now, before));
+        let earlier = all.len() - all.len().div_ceil(LEVEL);
+        let before = tokens(info, &weighted(&all[..earlier], &ladder.weights_of(earlier))?);
+        let moved = largest_change(&now, &before);
         let change = if moved == 0.0 { 0.0 } else { moved / largest };
         let reached = gap <= tolerance && change <= tolerance;
         let room = 2 * all.len() * path.delta.len() * size_of::<f32>() <= job.driver.memory_bytes / 2;
@@ -115,7 +119,6 @@ fn adaptive(
         if more.is_empty() {
             return Ok(Integral { scores, points: all.len(), change: Some(change), reached });
         }
-        before = Some(now);
         all.extend(products(&more)?);
     }
 }

@@ -78,11 +78,16 @@ impl Ladder {
 
     /// The weight of each point.
     pub fn weights(&self) -> Vec<f64> {
+        self.weights_of(self.alphas.len())
+    }
+
+    /// The weight of each of the first points, as if there were no others: what the rule gave some points ago.
+    pub fn weights_of(&self, count: usize) -> Vec<f64> {
+        let alphas = &self.alphas[..count.min(self.alphas.len())];
         let (low, high) = self.ends();
-        let weights =
-            interpolating(&self.alphas.iter().map(|&alpha| self.stretched(alpha)).collect::<Vec<_>>());
+        let weights = interpolating(&alphas.iter().map(|&alpha| self.stretched(alpha)).collect::<Vec<_>>());
         let slope = |alpha: &f64| (high - low) * ((alpha - self.centre).powi(2) + self.width.powi(2)).sqrt();
-        weights.iter().zip(&self.alphas).map(|(weight, alpha)| weight * slope(alpha)).collect()
+        weights.iter().zip(alphas).map(|(weight, alpha)| weight * slope(alpha)).collect()
     }
 
     fn ends(&self) -> (f64, f64) {
