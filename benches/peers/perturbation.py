@@ -104,7 +104,7 @@ def compare(options, name, folder, loaded):
     model, tokenizer = loaded
     text, ask = words_of(tokenizer), classifier(*loaded)
     works = {
-        f"LIME, {SAMPLES} samples": (["lime", "--set", f"samples={SAMPLES}"], lambda: lime_of(ask, text)),
+        f"LIME, {SAMPLES} samples": (["lime", "--set", "sampling=package", "--set", f"samples={SAMPLES}"], lambda: lime_of(ask, text)),
         f"partition, {EVALUATIONS} evaluations": (
             ["partition_shap", "--set", f"budget={EVALUATIONS}"],
             lambda: partition_of(ask, tokenizer, text),
@@ -196,7 +196,7 @@ def compare_intervals(options):
     texts = draw(options.texts, options.rows)
     print(f"\nrows until every standard error is {TOLERANCE} of the largest score, {len(texts)} texts, default model")
     for adaptive, fixed, samples in (
-        (["lime"], ["lime", "--set", "sampling=plain", "--set", f"samples={SAMPLES}"], SAMPLES),
+        (["lime"], ["lime", "--set", "sampling=package", "--set", f"samples={SAMPLES}"], SAMPLES),
         (["permutation_shap"], ["permutation_shap", "--set", "samples=20"], 20),
         (["kernel_shap"], ["kernel_shap", "--set", f"samples={SAMPLES}"], SAMPLES),
         (["partition_shap"], ["permutation_shap", "--set", "samples=20"], 20),
