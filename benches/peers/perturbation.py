@@ -199,7 +199,6 @@ def compare_intervals(options):
         (["lime"], ["lime", "--set", "sampling=package", "--set", f"samples={SAMPLES}"], SAMPLES),
         (["permutation_shap"], ["permutation_shap", "--set", "samples=20"], 20),
         (["kernel_shap"], ["kernel_shap", "--set", f"samples={SAMPLES}"], SAMPLES),
-        (["partition_shap"], ["permutation_shap", "--set", "samples=20"], 20),
     ):
         ours, _ = reports(options, texts, ["--method", *adaptive, "--set", f"tolerance={TOLERANCE}"])
         theirs, _ = reports(options, texts, ["--method", *fixed])
