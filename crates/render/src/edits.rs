@@ -66,7 +66,7 @@ pub(crate) fn lines(edits: &Edits) -> Vec<(&'static str, String)> {
     if reached == 0 {
         lines.push(("goal", "not reached".to_owned()));
     } else {
-        let proven = if edits.smallest { "proven: no smaller change would do" } else { "not proven" };
+        let proven = if edits.smallest { "proven: nothing smaller would do" } else { "not proven" };
         lines.push(("smallest", proven.to_owned()));
     }
     lines.extend(edits.random.map(|chance| ("random changes", self::chance(chance))));

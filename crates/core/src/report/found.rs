@@ -70,7 +70,7 @@ pub struct Edits {
     pub goal: String,
     /// The texts that were found, best first; those that reach the goal come before the others.
     pub found: Vec<Edited>,
-    /// Whether it is proven that no smaller change would do.
+    /// Whether it is proven that nothing smaller would do: no smaller change, or nothing less left where as little as possible is to stay.
     pub smallest: bool,
     /// How often random changes of the same size reach the goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
