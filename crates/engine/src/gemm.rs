@@ -1,6 +1,6 @@
 //! Matrix products over the `gemm` crate, with every view checked against its slice.
 
-use crate::kernels::dot::{self, Dots};
+use crate::kernels::panel::{self, Pack, Panels, Weight};
 use crate::scalar::Real;
 use rayon::prelude::*;
 use std::marker::PhantomData;
@@ -64,6 +64,8 @@ pub struct Product<'a, T> {
     pub scale: f64,
     /// Threads to use.
     pub threads: usize,
+    /// Where panels of the right side are kept.
+    pack: Option<&'a Pack>,
     borrow: PhantomData<&'a mut [T]>,
 }
 
@@ -109,6 +111,7 @@ impl<'a, T> Product<'a, T> {
             accumulate: false,
             scale: 1.0,
             threads: 1,
+            pack: None,
             borrow: PhantomData,
         }
     }
@@ -125,6 +128,12 @@ impl<'a, T> Product<'a, T> {
         self
     }
 
+    /// Says where panels of the right side are kept.
+    pub(crate) fn kept(mut self, pack: Option<&'a Pack>) -> Self {
+        self.pack = pack;
+        self
+    }
+
     /// Uses this many threads of the current pool.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
@@ -133,29 +142,37 @@ impl<'a, T> Product<'a, T> {
 }
 
 impl Product<'_, f32> {
-    /// Runs a product of few rows by inner products, where its layout allows; otherwise says no.
-    pub(crate) fn by_dots(&self) -> bool {
+    /// Runs a product with a weight by panels, where its layout allows; otherwise says no.
+    pub(crate) fn by_panels(&self) -> bool {
         let (m, n, k) = self.mnk;
-        let along_rows = (self.dst_view.col, self.lhs_view.col, self.rhs_view.row) == (1, 1, 1);
-        if m > dot::MOST_ROWS || k < dot::LEAST_INNER || !along_rows || !dot::available() {
+        let by_rows = (self.dst_view.col, self.lhs_view.col) == (1, 1);
+        let contiguous = self.rhs_view.row == 1 || self.rhs_view.col == 1;
+        let large = k >= panel::LEAST_INNER && n >= panel::LEAST_COLUMNS;
+        let few = m <= panel::MOST_ROWS || self.pack.is_some();
+        if m == 0 || !by_rows || !contiguous || !large || !few || !panel::available() {
             return false;
         }
-        let dots = Dots {
-            mnk: self.mnk,
+        let w = Weight {
+            data: &self.rhs[self.rhs_view.offset..],
+            row: self.rhs_view.row,
+            col: self.rhs_view.col,
+            size: (k, n),
+        };
+        let panels = Columns(Panels {
+            rows: m,
             x: &self.lhs[self.lhs_view.offset..],
             x_row: self.lhs_view.row,
-            w: &self.rhs[self.rhs_view.offset..],
-            w_row: self.rhs_view.col,
+            w,
+            kept: self.pack.and_then(|pack| pack.panels(m, || w.panels())),
             y: self.dst.wrapping_add(self.dst_view.offset),
             y_row: self.dst_view.row,
             accumulate: self.accumulate,
             scale: self.scale as f32,
-        };
-        let dots = Columns(dots);
-        // Multiples of the tile's width; a few parts a thread even out their pace.
+        });
+        // Whole panels; a few parts a thread even out their pace.
         let parts = if self.threads > 1 && m * n * k > LEAST_PARALLEL_WORK { self.threads * 4 } else { 1 };
-        let width = n.div_ceil(parts * dot::TILE_COLUMNS) * dot::TILE_COLUMNS;
-        let run = |part: usize| dots.run(part * width, ((part + 1) * width).min(n));
+        let width = n.div_ceil(parts * panel::COLUMNS) * panel::COLUMNS;
+        let run = |part: usize| panels.run(part * width, ((part + 1) * width).min(n));
         if parts == 1 {
             run(0);
         } else {
@@ -169,7 +186,7 @@ impl Product<'_, f32> {
 const LEAST_PARALLEL_WORK: usize = 256 * 1024;
 
 /// Lets threads compute columns of one product, each its own.
-struct Columns<'a>(Dots<'a>);
+struct Columns<'a>(Panels<'a>);
 
 // SAFETY: the threads read x and w and write different columns of y.
 #[allow(unsafe_code, reason = "threads write disjoint columns")]
@@ -177,7 +194,7 @@ unsafe impl Sync for Columns<'_> {}
 
 impl Columns<'_> {
     fn run(&self, first: usize, last: usize) {
-        // SAFETY: `Product` checked the views, `by_dots` that the machine can, and parts do not overlap.
+        // SAFETY: `Product` checked the views, `by_panels` that the machine can, and parts do not overlap.
         #[allow(unsafe_code, reason = "threads write disjoint columns")]
         unsafe {
             self.0.columns(first, last);

@@ -95,7 +95,7 @@ impl Scalar for f32 {
         data
     }
     fn product(p: &Product<'_, Self>) {
-        if !p.by_dots() {
+        if !p.by_panels() {
             product::<Self, Self>(p, 1, 0, 0, 0, p.accumulate);
         }
     }

@@ -1,4 +1,5 @@
 use crate::context::{Buffer, Context};
+use crate::kernels::panel::Pack;
 use crate::scalar::Scalar;
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +12,14 @@ pub struct Tensor<T> {
     rows: usize,
     cols: usize,
     data: Arc<Storage<T>>,
+    panels: Option<Arc<Kept>>,
+}
+
+/// Copies of a weight in panels, for the product with it and for the pull to its input.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) forward: Pack,
+    pub(crate) backward: Pack,
 }
 
 enum Storage<T> {
@@ -29,7 +38,7 @@ impl<T: Scalar> Tensor<T> {
     /// A matrix over memory that somebody else owns.
     pub fn borrowed(rows: usize, cols: usize, data: Box<dyn AsRef<[T]> + Send + Sync>) -> Self {
         assert_eq!(rows * cols, data.as_ref().as_ref().len(), "a {rows} × {cols} matrix over foreign memory");
-        Self { rows, cols, data: Arc::new(Storage::Borrowed(data)) }
+        Self { rows, cols, data: Arc::new(Storage::Borrowed(data)), panels: None }
     }
 
     /// A matrix whose elements `fill` writes, every one of them.
@@ -45,7 +54,17 @@ impl<T: Scalar> Tensor<T> {
     }
 
     pub(crate) fn from_buffer(rows: usize, cols: usize, buffer: Buffer<T>) -> Self {
-        Self { rows, cols, data: Arc::new(Storage::Own(buffer)) }
+        Self { rows, cols, data: Arc::new(Storage::Own(buffer)), panels: None }
+    }
+
+    /// The same matrix, of which products may keep copies in a layout of their own: faster, for twice the memory, or
+    /// thrice with gradients.
+    pub fn keeping_panels(self) -> Self {
+        Self { panels: Some(Arc::default()), ..self }
+    }
+
+    pub(crate) fn panels(&self) -> Option<&Kept> {
+        self.panels.as_deref()
     }
 
     /// Number of rows.
@@ -74,7 +93,7 @@ impl<T: Scalar> Tensor<T> {
     /// The same elements in other rows and columns, without a copy.
     pub(crate) fn reshaped(self, rows: usize, cols: usize) -> Self {
         assert_eq!(rows * cols, self.rows * self.cols, "a reshape to {rows} × {cols}");
-        Self { rows, cols, data: self.data }
+        Self { rows, cols, data: self.data, panels: None }
     }
 
     /// The same elements as another kind of number.

@@ -22,7 +22,7 @@ pub(crate) struct Assembly {
 pub(crate) fn assemble<T: Real>(source: &dyn Source<T>, assembly: Assembly) -> Result<Opened<T>> {
     let Assembly { name, place, config, tokenizer, fingerprint, threads } = assembly;
     let task = config.task().map_err(|e| e.at(&place))?;
-    let mut weights = Weights::new(source);
+    let mut weights = Weights::new(source).keeping_panels(layer_bytes(&config) <= MOST_PANEL_BYTES / 2);
     let network = families::build(&mut weights, &config, task).map_err(|e| e.at(&place))?;
     let unused: Vec<String> =
         source.names().into_iter().filter(|name| weights.forgot(name) && !is_buffer(name)).collect();
@@ -51,6 +51,15 @@ pub(crate) fn assemble<T: Real>(source: &dyn Source<T>, assembly: Assembly) -> R
     let sites = encoder::sites(&config, task);
     let tokenizer = tokenizer.map(Arc::new);
     Ok(Opened::new(Parts { card, config, tokenizer, network, params, sites, ctx: Context::new(threads) }))
+}
+
+/// The most memory for copies of weights in the layout that products like best, one forward and one backward.
+const MOST_PANEL_BYTES: usize = 384 << 20;
+
+/// What the matrices of all layers take in single precision.
+fn layer_bytes(c: &Config) -> usize {
+    let layer = 4 * c.hidden_size * c.hidden_size + 2 * c.hidden_size * c.intermediate_size;
+    c.num_hidden_layers * layer * size_of::<f32>()
 }
 
 fn labels(config: &Config, task: Task) -> Vec<String> {

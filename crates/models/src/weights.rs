@@ -31,6 +31,7 @@ pub trait Source<T>: Send + Sync {
 /// Hands out parameters while a network is built, and remembers which.
 pub struct Weights<'a, T> {
     source: &'a dyn Source<T>,
+    keep_panels: bool,
     taken: BTreeMap<String, Param<T>>,
     ignored: BTreeSet<String>,
 }
@@ -38,7 +39,13 @@ pub struct Weights<'a, T> {
 impl<'a, T: Scalar> Weights<'a, T> {
     /// Weights from a source.
     pub fn new(source: &'a dyn Source<T>) -> Self {
-        Self { source, taken: BTreeMap::new(), ignored: BTreeSet::new() }
+        Self { source, keep_panels: false, taken: BTreeMap::new(), ignored: BTreeSet::new() }
+    }
+
+    /// Whether products may keep copies of these weights in a layout of their own.
+    pub fn keeping_panels(mut self, yes: bool) -> Self {
+        self.keep_panels = yes;
+        self
     }
 
     /// A parameter that must be there, of this shape.
@@ -47,6 +54,7 @@ impl<'a, T: Scalar> Weights<'a, T> {
             return Ok(param.clone());
         }
         let value = self.source.find(name, shape)?.ok_or_else(|| missing(name))?;
+        let value = if self.keep_panels { value.keeping_panels() } else { value };
         let param = Param { name: name.into(), shape: shape.to_vec(), value };
         self.taken.insert(name.to_owned(), param.clone());
         Ok(param)

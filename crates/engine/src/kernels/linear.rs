@@ -19,9 +19,9 @@ pub(crate) fn linear<T: Scalar>(
                 part.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(b.data()));
             });
         }
-        let (x, w) = ((x.data(), View::rows(inner)), (w.data(), View::rows(inner).t()));
-        let product = Product::new((rows, width, inner), (out, View::rows(width)), x, w);
-        ctx.product(product.accumulate(b.is_some()));
+        let sides = ((x.data(), View::rows(inner)), (w.data(), View::rows(inner).t()));
+        let product = Product::new((rows, width, inner), (out, View::rows(width)), sides.0, sides.1);
+        ctx.product(product.accumulate(b.is_some()).kept(w.panels().map(|panels| &panels.forward)));
     })
 }
 
@@ -36,7 +36,8 @@ pub(crate) fn pull_input<T: Scalar>(
     let mnk = (cotangent.rows(), w.cols(), w.rows());
     let lhs = (cotangent.data(), View::rows(w.rows()));
     let rhs = (w.data(), View::rows(w.cols()));
-    ctx.product(Product::new(mnk, (dst, View::rows(w.cols())), lhs, rhs).accumulate(accumulate));
+    let product = Product::new(mnk, (dst, View::rows(w.cols())), lhs, rhs).accumulate(accumulate);
+    ctx.product(product.kept(w.panels().map(|panels| &panels.backward)));
 }
 
 /// dst (+)= cotangentᵀ·x: the pull to the weight.

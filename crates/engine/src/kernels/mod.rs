@@ -1,11 +1,11 @@
 //! The arithmetic of the operations: plain loops that vectorise, and matrix products.
 
 pub(crate) mod attention;
-pub(crate) mod dot;
 pub(crate) mod dropout;
 pub(crate) mod elementwise;
 pub(crate) mod linear;
 pub(crate) mod norm;
+pub(crate) mod panel;
 pub(crate) mod rows;
 pub(crate) mod signed;
 pub(crate) mod softmax;
