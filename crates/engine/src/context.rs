@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 /// The threads and the memory that passes run on. Cheap to share; holds no result.
 pub struct Context<T> {
     threads: usize,
+    /// Threads that may take over parts of a matrix product where they have nothing else to do.
+    helpers: usize,
     pool: Option<rayon::ThreadPool>,
     memory: Arc<Memory<T>>,
     flops: Arc<AtomicU64>,
@@ -34,7 +36,7 @@ impl<T: Scalar> Context<T> {
         let build = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok();
         let pool = if threads > 1 { build() } else { None };
         let threads = if pool.is_some() { threads } else { 1 };
-        Arc::new(Self { threads, pool, memory: Arc::default(), flops: Arc::default() })
+        Arc::new(Self { threads, helpers: 1, pool, memory: Arc::default(), flops: Arc::default() })
     }
 
     /// Number of threads.
@@ -50,9 +52,17 @@ impl<T: Scalar> Context<T> {
         }
     }
 
-    /// The same memory and counts with one thread, for work that is itself one of several parallel pieces.
-    pub fn serial(&self) -> Arc<Self> {
-        Arc::new(Self { threads: 1, pool: None, memory: self.memory.clone(), flops: self.flops.clone() })
+    /// The same memory and counts with one thread, for work that is itself one of several parallel pieces. Where there
+    /// are few pieces, a thread that has none left helps with the matrix products of the others.
+    pub fn serial(&self, pieces: usize) -> Arc<Self> {
+        let few = pieces <= 4 * self.threads;
+        Arc::new(Self {
+            threads: 1,
+            helpers: if few { self.threads } else { 1 },
+            pool: None,
+            memory: self.memory.clone(),
+            flops: self.flops.clone(),
+        })
     }
 
     /// Runs pieces of work on the threads, each piece on one, and collects the results in order.
@@ -85,7 +95,7 @@ impl<T: Scalar> Context<T> {
     /// Runs one matrix product with all threads and counts its work.
     pub(crate) fn product(&self, product: Product<'_, T>) {
         self.count(product.mnk);
-        T::product(&product.threads(self.threads));
+        T::product(&product.threads(self.threads).helpers(self.helpers));
     }
 
     /// Counts the work of one matrix product that a kernel runs by itself.

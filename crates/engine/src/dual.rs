@@ -108,8 +108,9 @@ impl<R: Real> Scalar for Dual<R> {
     }
     /// (L + L′ε)(R + R′ε) = LR + (LR′ + L′R)ε: three products on strided planes.
     fn product(p: &Product<'_, Self>) {
-        product::<Self, R>(p, 2, 0, 0, 0, p.accumulate);
-        product::<Self, R>(p, 2, 1, 0, 1, p.accumulate);
+        let accumulate = p.begin();
+        product::<Self, R>(p, 2, 0, 0, 0, accumulate);
+        product::<Self, R>(p, 2, 1, 0, 1, accumulate);
         product::<Self, R>(p, 2, 1, 1, 0, true);
     }
 }

@@ -1,6 +1,6 @@
 //! Matrix products over the `gemm` crate, with every view checked against its slice.
 
-use crate::kernels::panel::{self, Pack, Panels, Weight};
+use crate::kernels::panel::{self, Pack, Panels, Start, Weight};
 use crate::scalar::Real;
 use rayon::prelude::*;
 use std::marker::PhantomData;
@@ -64,6 +64,10 @@ pub struct Product<'a, T> {
     pub scale: f64,
     /// Threads to use.
     pub threads: usize,
+    /// Threads that may take over a part where they have nothing else to do.
+    helpers: usize,
+    /// A row that is added to each of the product's.
+    bias: Option<&'a [T]>,
     /// Where panels of the right side are kept.
     pack: Option<&'a Pack>,
     borrow: PhantomData<&'a mut [T]>,
@@ -111,6 +115,8 @@ impl<'a, T> Product<'a, T> {
             accumulate: false,
             scale: 1.0,
             threads: 1,
+            helpers: 1,
+            bias: None,
             pack: None,
             borrow: PhantomData,
         }
@@ -128,6 +134,13 @@ impl<'a, T> Product<'a, T> {
         self
     }
 
+    /// Adds a row to each of the product's, in place of what the destination holds.
+    pub(crate) fn bias(mut self, bias: Option<&'a [T]>) -> Self {
+        assert!(bias.is_none_or(|bias| bias.len() == self.mnk.1), "product: a bias of another width");
+        self.bias = bias;
+        self
+    }
+
     /// Says where panels of the right side are kept.
     pub(crate) fn kept(mut self, pack: Option<&'a Pack>) -> Self {
         self.pack = pack;
@@ -138,6 +151,31 @@ impl<'a, T> Product<'a, T> {
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
+    }
+
+    /// Lets this many threads of the current pool take over parts where they have nothing else to do.
+    pub(crate) fn helpers(mut self, helpers: usize) -> Self {
+        self.helpers = helpers;
+        self
+    }
+
+    /// Writes the bias, where there is one, and says whether the product must then be added to the destination.
+    pub(crate) fn begin(&self) -> bool
+    where
+        T: Copy,
+    {
+        let Some(bias) = self.bias else { return self.accumulate };
+        for row in 0..self.mnk.0 {
+            for (col, &value) in bias.iter().enumerate() {
+                let at = self.dst_view.offset + row * self.dst_view.row + col * self.dst_view.col;
+                // SAFETY: an element of the destination's view, which was checked or promised.
+                #[allow(unsafe_code, reason = "the destination is a pointer")]
+                unsafe {
+                    *self.dst.add(at) = value;
+                }
+            }
+        }
+        true
     }
 }
 
@@ -166,11 +204,16 @@ impl Product<'_, f32> {
             kept: self.pack.and_then(|pack| pack.panels(m, || w.panels())),
             y: self.dst.wrapping_add(self.dst_view.offset),
             y_row: self.dst_view.row,
-            accumulate: self.accumulate,
+            start: match (self.bias, self.accumulate) {
+                (Some(bias), _) => Start::Row(bias),
+                (None, true) => Start::Own,
+                (None, false) => Start::Nothing,
+            },
             scale: self.scale as f32,
         });
         // Whole panels; a few parts a thread even out their pace.
-        let parts = if self.threads > 1 && m * n * k > LEAST_PARALLEL_WORK { self.threads * 4 } else { 1 };
+        let threads = self.threads.max(self.helpers);
+        let parts = if threads > 1 && m * n * k > LEAST_PARALLEL_WORK { threads * 4 } else { 1 };
         let width = n.div_ceil(parts * panel::COLUMNS) * panel::COLUMNS;
         let run = |part: usize| panels.run(part * width, ((part + 1) * width).min(n));
         if parts == 1 {

@@ -96,7 +96,7 @@ impl Scalar for f32 {
     }
     fn product(p: &Product<'_, Self>) {
         if !p.by_panels() {
-            product::<Self, Self>(p, 1, 0, 0, 0, p.accumulate);
+            product::<Self, Self>(p, 1, 0, 0, 0, p.begin());
         }
     }
 }
@@ -139,6 +139,6 @@ impl Scalar for f64 {
         libm::erf(self)
     }
     fn product(p: &Product<'_, Self>) {
-        product::<Self, Self>(p, 1, 0, 0, 0, p.accumulate);
+        product::<Self, Self>(p, 1, 0, 0, 0, p.begin());
     }
 }

@@ -205,12 +205,12 @@ impl Reduce {
         let inner: usize = values.shape[axis + 1..].iter().product();
         let count = values.shape[axis];
         let mut scores = vec![0.0f64; count];
-        for (i, &value) in values.data.iter().enumerate() {
-            let value = f64::from(value);
-            scores[i / inner % count] += match self {
-                Self::Sum => value,
-                Self::L2 => value * value,
-                Self::L1 => value.abs(),
+        for (i, values) in values.data.chunks(inner.max(1)).enumerate() {
+            let values = values.iter().map(|&value| f64::from(value));
+            scores[i % count] += match self {
+                Self::Sum => values.sum::<f64>(),
+                Self::L2 => values.map(|value| value * value).sum(),
+                Self::L1 => values.map(f64::abs).sum(),
             };
         }
         if self == Self::L2 {

@@ -12,6 +12,7 @@ mod asked;
 pub mod attacks;
 pub mod attention;
 pub mod baseline;
+mod cholesky;
 mod chosen;
 pub mod compare;
 mod decision;

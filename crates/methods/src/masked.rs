@@ -30,11 +30,28 @@ pub struct Outcome {
     pub kept: Option<f64>,
 }
 
+/// The bounds of a lead, either way.
+const SMALLEST_LEAD: f64 = 1e-3;
+const LARGEST_LEAD: f64 = 5.0;
+
 impl Outcome {
     /// Whether the decision is the same.
     pub fn decides_as(&self, other: &Self) -> bool {
         let key = |outcome: &Self| outcome.decision.as_ref().map(|decision| decision.key);
         key(self) == key(other)
+    }
+
+    /// The log-odds of the other's decision: against all else where it stays, else against what is decided instead. Its
+    /// sign says which; its size is bounded, because a model that is sure says little by how much.
+    pub(crate) fn lead(&self, other: &Self) -> f64 {
+        let kept = self.kept.unwrap_or(0.0).max(f64::MIN_POSITIVE);
+        match self.decides_as(other) {
+            true => (kept / (1.0 - kept).max(f64::MIN_POSITIVE)).ln().clamp(SMALLEST_LEAD, LARGEST_LEAD),
+            false => {
+                let now = self.decision.as_ref().map_or(1.0, |decision| decision.prob);
+                (kept / now).ln().clamp(-LARGEST_LEAD, -SMALLEST_LEAD)
+            }
+        }
     }
 }
 

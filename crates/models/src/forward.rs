@@ -45,7 +45,7 @@ pub(crate) fn in_pieces<T: Scalar>(
     if pieces.len() == 1 {
         return Ok(vec![one(ctx, rows)?]);
     }
-    let serial = ctx.serial();
+    let serial = ctx.serial(pieces.len());
     ctx.map(&pieces, |piece| one(&serial, &rows[piece.clone()])).into_iter().collect()
 }
 

@@ -5,6 +5,7 @@
 //! is kept as panels ([`Pack`]); of another, each panel is copied just before it is used. Both ways give the same bits,
 //! and so does every number of rows: how a row's sums are taken depends on the weight alone.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -77,7 +78,7 @@ pub(crate) struct Weight<'a> {
     pub(crate) size: (usize, usize),
 }
 
-/// y\[m, n\] (+)= scale · x\[m, k\] · w\[k, n\]; rows of x and y are contiguous.
+/// y\[m, n\] = start + scale · x\[m, k\] · w\[k, n\]; rows of x and y are contiguous.
 pub(crate) struct Panels<'a> {
     pub(crate) rows: usize,
     pub(crate) x: &'a [f32],
@@ -87,8 +88,19 @@ pub(crate) struct Panels<'a> {
     pub(crate) kept: Option<&'a [f32]>,
     pub(crate) y: *mut f32,
     pub(crate) y_row: usize,
-    pub(crate) accumulate: bool,
+    pub(crate) start: Start<'a>,
     pub(crate) scale: f32,
+}
+
+/// What a product is added to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Start<'a> {
+    /// Nothing: the destination is overwritten.
+    Nothing,
+    /// What the destination holds.
+    Own,
+    /// One row for all.
+    Row(&'a [f32]),
 }
 
 /// A part of w: `length` inner elements from `start` on, `width` columns from `column` on.
@@ -215,38 +227,41 @@ impl Panels<'_> {
     /// # Safety
     /// As for [`Panels::columns`], with the part inside w and the rows inside x and y.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn block(&self, panel: *const f32, part: Part, rows: std::ops::Range<usize>) {
-        let last = rows.end;
-        for row in rows.clone().step_by(TILE_ROWS) {
-            let fetch = row == rows.start;
+    unsafe fn block(&self, panel: *const f32, part: Part, rows: Range<usize>) {
+        let tiles = rows.len().div_ceil(TILE_ROWS);
+        let mut row = rows.start;
+        for tile in 0..tiles {
+            // Each tile asks for its share of what the next panel needs, so that memory is never waited for.
+            self.fetch(panel, part, part.length * tile / tiles..part.length * (tile + 1) / tiles);
+            let left = rows.end - row;
+            // A tile of few rows waits for its own sums, so the last two share what is left.
+            let count = if left <= TILE_ROWS || left >= TILE_ROWS + 4 { left.min(TILE_ROWS) } else { left.div_ceil(2) };
             // SAFETY: the tile ends with the rows.
             unsafe {
-                match last - row {
-                    1 => self.tile::<1>(panel, part, row, fetch),
-                    2 => self.tile::<2>(panel, part, row, fetch),
-                    3 => self.tile::<3>(panel, part, row, fetch),
-                    4 => self.tile::<4>(panel, part, row, fetch),
-                    5 => self.tile::<5>(panel, part, row, fetch),
-                    _ => self.tile::<TILE_ROWS>(panel, part, row, fetch),
+                match count {
+                    1 => self.tile::<1>(panel, part, row),
+                    2 => self.tile::<2>(panel, part, row),
+                    3 => self.tile::<3>(panel, part, row),
+                    4 => self.tile::<4>(panel, part, row),
+                    5 => self.tile::<5>(panel, part, row),
+                    _ => self.tile::<TILE_ROWS>(panel, part, row),
                 }
             }
+            row += count;
         }
     }
 
-    /// R rows times one panel. One tile of a panel fetches what the next will need.
+    /// R rows times one panel.
     ///
     /// # Safety
     /// As for [`Panels::block`], with R rows from `row` on.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn tile<const R: usize>(&self, panel: *const f32, part: Part, row: usize, fetch: bool) {
+    unsafe fn tile<const R: usize>(&self, panel: *const f32, part: Part, row: usize) {
         let mut sums = [[_mm256_setzero_ps(); 2]; R];
         // SAFETY: the caller keeps the tile inside x, y and the panel.
         unsafe {
             let x = self.x.as_ptr().add(row * self.x_row + part.start);
             for i in 0..part.length {
-                if fetch {
-                    self.fetch(panel, part, i);
-                }
                 let weights = [_mm256_loadu_ps(panel.add(i * 16)), _mm256_loadu_ps(panel.add(i * 16 + 8))];
                 for r in 0..R {
                     let input = _mm256_broadcast_ss(&*x.add(r * self.x_row + i));
@@ -254,22 +269,28 @@ impl Panels<'_> {
                     sums[r][1] = _mm256_fmadd_ps(input, weights[1], sums[r][1]);
                 }
             }
-            let add = self.accumulate || part.start > 0;
+            let start = if part.start > 0 { Start::Own } else { self.start };
             let scale = _mm256_set1_ps(self.scale);
             for r in 0..R {
                 let out = self.y.add((row + r) * self.y_row + part.column);
+                let before = match start {
+                    Start::Nothing => None,
+                    Start::Own => Some(out.cast_const()),
+                    Start::Row(row) => Some(row.as_ptr().add(part.column)),
+                };
                 if part.width == COLUMNS {
                     for half in 0..2 {
-                        let out = out.add(8 * half);
-                        let before = if add { _mm256_loadu_ps(out) } else { _mm256_setzero_ps() };
-                        _mm256_storeu_ps(out, _mm256_fmadd_ps(scale, sums[r][half], before));
+                        let before = before.map(|before| _mm256_loadu_ps(before.add(8 * half)));
+                        let before = before.unwrap_or(_mm256_setzero_ps());
+                        let sum = _mm256_fmadd_ps(scale, sums[r][half], before);
+                        _mm256_storeu_ps(out.add(8 * half), sum);
                     }
                 } else {
                     let mut values = [0f32; COLUMNS];
                     _mm256_storeu_ps(values.as_mut_ptr(), sums[r][0]);
                     _mm256_storeu_ps(values.as_mut_ptr().add(8), sums[r][1]);
                     for c in 0..part.width {
-                        let before = if add { *out.add(c) } else { 0.0 };
+                        let before = before.map_or(0.0, |before| *before.add(c));
                         *out.add(c) = self.scale.mul_add(values[c], before);
                     }
                 }
@@ -277,18 +298,20 @@ impl Panels<'_> {
         }
     }
 
-    /// Asks for the `i`-th cache line of the next panel, or of what it will be copied from.
+    /// Asks for some cache lines of the next panel, or of what it will be copied from.
     #[target_feature(enable = "avx2,fma")]
-    fn fetch(&self, panel: *const f32, part: Part, i: usize) {
-        let next = if self.kept.is_some() {
-            panel.wrapping_add((part.length + i) * COLUMNS)
-        } else {
-            let (inner, column) = if self.w.col == 1 { (i, 0) } else { (i / 16 * 16, i % 16) };
-            let at = (part.start + inner) * self.w.row + (part.column + COLUMNS + column) * self.w.col;
-            self.w.data.as_ptr().wrapping_add(at)
-        };
-        // A hint that may point anywhere.
-        _mm_prefetch(next.cast(), _MM_HINT_T0);
+    fn fetch(&self, panel: *const f32, part: Part, lines: Range<usize>) {
+        for i in lines {
+            let next = if self.kept.is_some() {
+                panel.wrapping_add((part.length + i) * COLUMNS)
+            } else {
+                let (inner, column) = if self.w.col == 1 { (i, 0) } else { (i / 16 * 16, i % 16) };
+                let at = (part.start + inner) * self.w.row + (part.column + COLUMNS + column) * self.w.col;
+                self.w.data.as_ptr().wrapping_add(at)
+            };
+            // A hint that may point anywhere.
+            _mm_prefetch(next.cast(), _MM_HINT_T0);
+        }
     }
 }
 

@@ -69,7 +69,7 @@ impl Sums {
 
 /// (x − x′) ⊙ ∂F/∂x at some points of some paths.
 fn products(job: &Job<'_>, paths: &[Path], drawn: &[(usize, f64)]) -> Result<Vec<Array>> {
-    let rows: Vec<Row> = drawn.iter().map(|&(path, alpha)| paths[path].at(alpha)).collect();
+    let rows: Vec<Row> = drawn.iter().map(|&(path, alpha)| paths[path].line.at(alpha)).collect();
     let gradients = found(job.gradients(&rows, &[job.site])?.into_iter().next())?;
     let product = |(gradient, &(path, _)): (Array, &(usize, f64))| times(gradient, &paths[path].delta);
     Ok(gradients.into_iter().zip(drawn).map(product).collect())

@@ -1,7 +1,7 @@
 //! (x − x′) ⊙ ∫₀¹ ∂F/∂x (x′ + α(x − x′)) dα. M. Sundararajan, A. Taly, Q. Yan, *Axiomatic attribution for deep
 //! networks*, 2017. The path lies in the activations of the job's site.
 
-use super::path::{Path, found, mean, times, weighted};
+use super::path::{Line, Path, found, mean, times, weighted};
 use crate::quadrature::{Ladder, Rule};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
@@ -64,62 +64,68 @@ impl IntegratedGradients {
         Ok(Self { points })
     }
 
-    /// Scores along one path, how many points they took, and whether that was enough.
-    fn along(&self, job: &Job<'_>, info: &SiteInfo, path: &Path) -> Result<Integral> {
-        let products = |alphas: &[f64]| -> Result<Vec<Array>> {
-            let gradients = job.gradients(&path.rows(alphas.iter().copied()), &[job.site])?;
-            Ok(found(gradients.into_iter().next())?.into_iter().map(|g| times(g, &path.delta)).collect())
-        };
+    /// What each path brings.
+    fn integrals(&self, job: &Job<'_>) -> Result<Vec<Integral>> {
         match self.points {
             Points::Fixed(rule, count) => {
-                let (alphas, weights): (Vec<f64>, Vec<f64>) = rule.points(count).into_iter().unzip();
-                let scores = weighted(&products(&alphas)?, &weights)?;
-                Ok(Integral { scores, points: count, change: None, reached: true })
+                Path::all(job, job.site)?.iter().map(|path| fixed(job, path, rule, count)).collect()
             }
-            Points::Tolerance(tolerance) => adaptive(job, info, path, tolerance, &products),
+            Points::Tolerance(tolerance) => {
+                let info = job.info(job.site)?;
+                Line::all(job, job.site)?.iter().map(|line| adaptive(job, &info, line, tolerance)).collect()
+            }
         }
     }
 }
 
 /// Two levels of refinement differ by one point in so many.
-const LEVEL: usize = 8;
+const LEVEL: usize = 10;
 
 struct Integral {
     scores: Array,
+    /// F at the end minus F at the start.
+    difference: f64,
     points: usize,
     /// The largest change of any token in the last refinement, relative to the largest token.
     change: Option<f64>,
     reached: bool,
 }
 
+fn fixed(job: &Job<'_>, path: &Path, rule: Rule, points: usize) -> Result<Integral> {
+    let (alphas, weights): (Vec<f64>, Vec<f64>) = rule.points(points).into_iter().unzip();
+    let gradients = found(job.gradients(&path.rows(alphas), &[job.site])?.into_iter().next())?;
+    let scores = times(weighted(&gradients, &weights)?, &path.delta);
+    Ok(Integral { scores, difference: path.difference, points, change: None, reached: true })
+}
+
 /// More and more points until neither the sum nor any token moves any more: a gap alone can close by cancellation.
-fn adaptive(
-    job: &Job<'_>,
-    info: &SiteInfo,
-    path: &Path,
-    tolerance: f64,
-    products: &dyn Fn(&[f64]) -> Result<Vec<Array>>,
-) -> Result<Integral> {
+fn adaptive(job: &Job<'_>, info: &SiteInfo, line: &Line, tolerance: f64) -> Result<Integral> {
     let mut ladder = Ladder::new();
-    let mut all = products(ladder.alphas())?;
+    let first = line.points(job, ladder.alphas())?;
+    let delta = found(first.delta)?;
+    let at = |alpha: f64| found(ladder.alphas().iter().position(|&a| a == alpha)).map(|i| first.values[i]);
+    let difference = at(1.0)? - at(0.0)?;
+    let products = |gradients: Vec<Array>| gradients.into_iter().map(|g| times(g, &delta));
+    let mut all: Vec<Array> = products(first.gradients).collect();
     let sums: Vec<Vec<f64>> = all.iter().map(|values| tokens(info, values)).collect();
     ladder.centre_on(|a, b| largest_change(&sums[a], &sums[b]));
     loop {
         let scores = weighted(&all, &ladder.weights())?;
         let now = tokens(info, &scores);
-        let gap = Completeness::new(now.iter().copied(), path.difference).gap;
+        let gap = Completeness::new(now.iter().copied(), difference).gap;
         let largest = now.iter().fold(0.0, |top: f64, v| top.max(v.abs()));
         let earlier = all.len() - all.len().div_ceil(LEVEL);
         let before = tokens(info, &weighted(&all[..earlier], &ladder.weights_of(earlier))?);
         let moved = largest_change(&now, &before);
         let change = if moved == 0.0 { 0.0 } else { moved / largest };
         let reached = gap <= tolerance && change <= tolerance;
-        let room = 2 * all.len() * path.delta.len() * size_of::<f32>() <= job.driver.memory_bytes / 2;
+        let room = 2 * all.len() * delta.len() * size_of::<f32>() <= job.driver.memory_bytes / 2;
         let more = if reached || !room { Vec::new() } else { ladder.grow() };
         if more.is_empty() {
-            return Ok(Integral { scores, points: all.len(), change: Some(change), reached });
+            let points = all.len();
+            return Ok(Integral { scores, difference, points, change: Some(change), reached });
         }
-        all.extend(products(&more)?);
+        all.extend(products(line.points(job, &more)?.gradients));
     }
 }
 
@@ -147,14 +153,13 @@ impl Method for IntegratedGradients {
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let (info, paths) = (job.info(job.site)?, Path::all(job, job.site)?);
-        let share = 1.0 / paths.len() as f64;
+        let integrals = self.integrals(job)?;
+        let share = 1.0 / integrals.len() as f64;
         let (mut scores, mut difference, mut points) = (Vec::new(), 0.0, 0);
         let (mut change, mut notes): (Option<f64>, _) = (None, Vec::new());
-        for path in &paths {
-            let integral = self.along(job, &info, path)?;
+        for integral in integrals {
             points += integral.points;
-            difference += share * path.difference;
+            difference += share * integral.difference;
             change = integral.change.map(|own| change.map_or(own, |before| before.max(own)));
             if !integral.reached {
                 let why = if integral.points < Ladder::MOST { ", all that the memory holds" } else { "" };

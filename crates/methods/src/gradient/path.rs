@@ -1,60 +1,102 @@
 //! The straight line from a baseline to the text, and the small arithmetic of arrays that methods share.
 
-use crate::Job;
-use exegete_core::{Array, Change, Edit, Error, Result, Row, Site};
+use crate::{Baseline, Job};
+use exegete_core::{Array, Change, Edit, Error, Record, Result, Row, Rules, Site};
 
 /// x′ + α(x − x′) at one site, for α from 0 to 1.
-pub(super) struct Path {
+pub(super) struct Line {
     row: Row,
     site: Site,
-    baseline: Array,
+    /// x′; none where it is zero.
+    start: Option<Array>,
+}
+
+/// A line whose ends were run.
+pub(super) struct Path {
+    pub(super) line: Line,
     /// x − x′
     pub(super) delta: Array,
     /// F at the end minus F at the start.
     pub(super) difference: f64,
 }
 
-impl Path {
-    /// One path a baseline, at this site.
+/// What was found at some points of a line.
+pub(super) struct Points {
+    /// F.
+    pub(super) values: Vec<f64>,
+    /// ∂F/∂x.
+    pub(super) gradients: Vec<Array>,
+    /// x − x′, where the end of the line is among the points.
+    pub(super) delta: Option<Array>,
+}
+
+impl Line {
+    /// One line a baseline, at this site.
     pub(super) fn all(job: &Job<'_>, site: Site) -> Result<Vec<Self>> {
-        let mut rows = vec![job.row.clone()];
-        rows.extend(job.baseline_rows()?);
-        let reading = job.read(&rows, &[site])?;
-        let mut values = reading.sites.into_iter().flatten();
-        let own = found(values.next())?;
-        let path = |(baseline, value): (Array, &f64)| Self {
-            row: job.row.clone(),
-            site,
-            delta: minus(own.clone(), &baseline),
-            baseline,
-            difference: reading.values[0] - value,
-        };
-        let mut paths: Vec<Self> = values.zip(&reading.values[1..]).map(path).collect();
-        if !job.carries_all(site) {
-            // What goes around the site stays as it is for the text, so the start is not the baseline's own run.
-            let starts: Vec<Row> = paths.iter().map(|path| path.at(0.0)).collect();
-            let starts = job.read(&starts, &[])?.values;
-            paths
-                .iter_mut()
-                .zip(starts)
-                .for_each(|(path, start)| path.difference = reading.values[0] - start);
+        let line = |start| Self { row: job.row.clone(), site, start };
+        if site == Site::EmbedWord && job.baselines.iter().all(|baseline| *baseline == Baseline::Zero) {
+            return Ok(job.baselines.iter().map(|_| line(None)).collect());
         }
-        Ok(paths)
+        let starts = found(job.read(&job.baseline_rows()?, &[site])?.sites.into_iter().next())?;
+        let some = |start: Array| Some(start).filter(|start| start.data.iter().any(|&x| x != 0.0));
+        Ok(starts.into_iter().map(|start| line(some(start))).collect())
     }
 
     /// The row at one point.
     pub(super) fn at(&self, alpha: f64) -> Row {
-        let change = if self.baseline.data.iter().all(|&x| x == 0.0) {
-            Change::Scale(alpha as f32)
-        } else {
-            Change::Mix { share: (1.0 - alpha) as f32, toward: self.baseline.clone() }
+        let change = match &self.start {
+            None => Change::Scale(alpha as f32),
+            Some(start) => Change::Mix { share: (1.0 - alpha) as f32, toward: start.clone() },
         };
         self.row.clone().edit(Edit::whole(self.site, change))
     }
 
+    /// F and its gradients at some points.
+    pub(super) fn points(&self, job: &Job<'_>, alphas: &[f64]) -> Result<Points> {
+        let mut found = Points { values: Vec::new(), gradients: Vec::new(), delta: None };
+        let rows: Vec<Row> = alphas.iter().map(|&alpha| self.at(alpha)).collect();
+        job.passes(&rows, &[self.site], Record::Gradient, &mut |count, pass| {
+            let mut seeds = Vec::new();
+            for row in 0..count {
+                if alphas[found.values.len()] == 1.0 {
+                    found.delta = Some(self.delta(pass.value(self.site, row)?));
+                }
+                found.values.push(job.target.value(job.card(), pass, row)?);
+                seeds.extend(job.target.seeds(job.card(), pass, row)?);
+            }
+            found.gradients.extend(pass.backward(&seeds, &[self.site], Rules::Gradient)?.into_iter().flatten());
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn delta(&self, end: Array) -> Array {
+        match &self.start {
+            None => end,
+            Some(start) => minus(end, start),
+        }
+    }
+}
+
+impl Path {
+    /// One path a baseline, at this site.
+    pub(super) fn all(job: &Job<'_>, site: Site) -> Result<Vec<Self>> {
+        let lines = Line::all(job, site)?;
+        // What goes around the site stays as it is for the text, so the start is not the baseline's own run.
+        let rows: Vec<Row> = std::iter::once(job.row.clone()).chain(lines.iter().map(|line| line.at(0.0))).collect();
+        let reading = job.read(&rows, &[site])?;
+        let end = found(reading.sites.into_iter().flatten().next())?;
+        let path = |(line, start): (Line, &f64)| Self {
+            delta: line.delta(end.clone()),
+            difference: reading.values[0] - start,
+            line,
+        };
+        Ok(lines.into_iter().zip(&reading.values[1..]).map(path).collect())
+    }
+
     /// The rows at some points.
     pub(super) fn rows(&self, alphas: impl IntoIterator<Item = f64>) -> Vec<Row> {
-        alphas.into_iter().map(|alpha| self.at(alpha)).collect()
+        alphas.into_iter().map(|alpha| self.line.at(alpha)).collect()
     }
 }
 

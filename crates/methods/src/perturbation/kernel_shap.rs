@@ -6,7 +6,7 @@
 //! The constraint is solved for the last player, which leaves xᵢ = zᵢ − z_n with z who is there. A set and its complement
 //! have opposite x, so that they are one observation: x, and u = ½(v(S) − v(S̄) + D) − z_n·D with D what is shared out.
 
-use super::cholesky::inverse;
+use crate::cholesky::Cholesky;
 use super::game::{Game, Shares, Table};
 use super::moments::Moments;
 use crate::evidence::shuffled;
@@ -198,7 +198,7 @@ fn fitted(table: &mut Table<'_>, layers: &Layers, drawn: &[Vec<bool>]) -> Result
     let observations = observe(table, sets)?;
     let n = layers.players;
     let (matrix, right) = normal_equations(&observations, n - 1);
-    let inverse = inverse(&matrix, n - 1).ok_or_else(|| {
+    let inverse = Cholesky::of(matrix, n - 1).inverse().ok_or_else(|| {
         Error::Request(format!(
             "kernel_shap: {} sets do not tell {n} units apart; allow more of them",
             layers.samples()

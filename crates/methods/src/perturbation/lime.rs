@@ -6,7 +6,6 @@
 //! together with its errors, and `search` goes on until they are small.
 
 mod bag;
-mod cholesky;
 mod choose;
 mod guess;
 mod lasso;

@@ -1,7 +1,6 @@
 //! Attribution by hiding parts of a text (METHODS B1–B5). What they share is a [`Game`]: a number for every set of
 //! hidden units.
 
-mod cholesky;
 pub mod exact_shap;
 pub mod feature_ablation;
 pub mod feature_permutation;

@@ -17,8 +17,8 @@ pub struct Ladder {
     far: Vec<f64>,
 }
 
-/// Points to begin with.
-const FIRST: usize = 9;
+/// Points to begin with, both ends among them.
+const FIRST: usize = 10;
 /// The least points a step adds; later steps add a quarter, so that slow convergence is not taken for none.
 const STEP: usize = 4;
 /// Where transformers change most on the way from nothing to a text.
@@ -51,7 +51,8 @@ impl Ladder {
     /// Adds more points and gives them.
     pub fn grow(&mut self) -> Vec<f64> {
         let before = self.alphas.len();
-        self.add((before / 4).max(STEP).min(Self::MOST.saturating_sub(before)));
+        // An even number, as threads often are.
+        self.add((before / 8 * 2).max(STEP).min(Self::MOST.saturating_sub(before)));
         self.alphas[before..].to_vec()
     }
 
@@ -69,7 +70,7 @@ impl Ladder {
         }
         let mean = gaps.iter().map(|(at, share)| at * share).sum::<f64>() / total;
         let variance = gaps.iter().map(|(at, share)| share * (at - mean).powi(2)).sum::<f64>() / total;
-        (self.centre, self.width) = (mean, (0.5 * variance.sqrt()).max(0.03));
+        (self.centre, self.width) = (mean, (0.4 * variance.sqrt()).max(0.03));
         self.far.fill(1.0);
         for i in 0..self.alphas.len() {
             self.take(self.stretched(self.alphas[i]));
@@ -106,8 +107,9 @@ impl Ladder {
             let farthest = (0..=PLACES).max_by(|&a, &b| self.far[a].total_cmp(&self.far[b]));
             let s = if self.alphas.is_empty() { 0.5 } else { farthest.map_or(0.5, |i| PLACE[i]) };
             self.take(s);
-            let alpha = self.centre + self.width * (low + (high - low) * s).sinh();
-            self.alphas.push(alpha.clamp(0.0, 1.0));
+            // The ends are to be met exactly.
+            let inside = |s: f64| self.centre + self.width * (low + (high - low) * s).sinh();
+            self.alphas.push(if s == 0.0 || s == 1.0 { s } else { inside(s).clamp(0.0, 1.0) });
         }
     }
 
@@ -167,6 +169,7 @@ mod tests {
     #[test]
     fn smooth_functions_are_integrated_and_nothing_is_asked_twice() {
         let mut ladder = Ladder::new();
+        assert!([0.0, 1.0].iter().all(|end| ladder.alphas().contains(end)), "an end is missing");
         // A steep step at 0.2, as on the way from nothing to a text: ∫ of its slope is known.
         let steep = |x: f64| 1.0 / (1.0 + ((x - 0.2) / 0.05).powi(2));
         let exact = 0.05 * ((0.8f64 / 0.05).atan() + (0.2f64 / 0.05).atan());

@@ -4,6 +4,7 @@
 mod draws;
 mod exact;
 mod grow;
+mod guess;
 pub mod kl;
 pub mod lucb;
 mod proof;
@@ -86,7 +87,7 @@ impl Finder for Search {
 
     fn find(&self, job: &Job<'_>, mut subject: Subject) -> Result<Item> {
         let mut asking = Asking::new(job, INFO.name)?;
-        let ask = &mut |draws: &[Draw]| asking.stay(draws);
+        let ask = &mut |draws: &[Draw]| asking.leads(draws);
         let (units, numbered) = (job.units.len(), job.masker().draws());
         let found = find(self, Source { units, numbered, random: job.random(STAGE), ask })?;
         subject.params.insert("draws".into(), found.draws.into());

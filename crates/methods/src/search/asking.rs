@@ -38,10 +38,10 @@ impl<'a, 'j> Asking<'a, 'j> {
         &self.decision
     }
 
-    /// Whether the decision stays, for hidden units with the number of a draw.
-    pub(crate) fn stay(&mut self, draws: &[(Set, u64)]) -> Result<Vec<bool>> {
+    /// How far the decision is from changing, for hidden units with the number of a draw: above zero where it stays.
+    pub(crate) fn leads(&mut self, draws: &[(Set, u64)]) -> Result<Vec<f64>> {
         let outcomes = self.masked.drawn(draws)?;
-        Ok(outcomes.iter().map(|outcome| outcome.decides_as(&self.whole)).collect())
+        Ok(outcomes.iter().map(|outcome| outcome.lead(&self.whole)).collect())
     }
 
     /// The same with the probability of the decision.

@@ -233,8 +233,8 @@ impl Trainer {
         if most == 1 || tokens < ctx.threads() * LEAST_TOKENS {
             return vec![pull(ctx, part)];
         }
-        let serial = ctx.serial();
         let pieces = cut(&rows[part.clone()], most, 1);
+        let serial = ctx.serial(pieces.len());
         ctx.map(&pieces, |piece| pull(&serial, part.start + piece.start..part.start + piece.end))
     }
 

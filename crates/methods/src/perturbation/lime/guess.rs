@@ -7,7 +7,7 @@
 //! are added: a control variate (P. Glasserman, *Monte Carlo methods in financial engineering*, 2003, section 4.1). The fit
 //! to all texts stays what is estimated, however bad the guess.
 
-use super::cholesky::{Cholesky, dot};
+use crate::cholesky::{Cholesky, dot};
 use super::rows::{Linear, Rows};
 use super::sample::{Stratum, mass};
 

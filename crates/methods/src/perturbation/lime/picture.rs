@@ -1,4 +1,4 @@
-use super::cholesky::{Cholesky, dot};
+use crate::cholesky::{Cholesky, dot};
 use super::choose::Choice;
 use super::guess::Guess;
 use super::rows::{Linear, Rows};

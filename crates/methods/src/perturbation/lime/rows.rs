@@ -1,4 +1,4 @@
-use super::cholesky::{Cholesky, dot};
+use crate::cholesky::{Cholesky, dot};
 
 /// Texts with words hidden: which words are present, the weight of the row and F. The first row is the whole text.
 pub(super) struct Rows {

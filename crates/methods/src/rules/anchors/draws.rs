@@ -13,8 +13,8 @@ use rand_chacha::ChaCha8Rng;
 /// Hidden units, and the number of the draw of what stands in their place.
 pub type Draw = (Set, u64);
 
-/// Says of each draw whether the answer stays.
-pub type Ask<'f> = dyn FnMut(&[Draw]) -> Result<Vec<bool>> + 'f;
+/// Says of each draw how far the answer is from changing: above zero where it stays.
+pub type Ask<'f> = dyn FnMut(&[Draw]) -> Result<Vec<f64>> + 'f;
 
 /// Where the draws come from.
 pub struct Source<'f> {
@@ -40,13 +40,17 @@ struct Drawn {
     rule: Vec<usize>,
     hidden: Vec<bool>,
     number: u64,
-    stays: bool,
+    lead: f64,
 }
 
 impl Drawn {
     /// Whether it is a draw under this rule too.
     fn fits(&self, rule: &[usize]) -> bool {
         rule.iter().all(|&unit| !self.hidden[unit]) && self.rule.iter().all(|unit| rule.contains(unit))
+    }
+
+    fn stays(&self) -> bool {
+        self.lead > 0.0
     }
 
     fn draw(&self) -> Draw {
@@ -72,15 +76,15 @@ impl<'f> Draws<'f> {
     pub(super) fn draw(&mut self, rules: &[(&[usize], usize)]) -> Result<Vec<Tally>> {
         let each = rules.iter().flat_map(|(rule, count)| std::iter::repeat_n(*rule, *count));
         let mut new: Vec<Drawn> = each.map(|rule| self.one(rule)).collect();
-        let stays = (self.source.ask)(&new.iter().map(Drawn::draw).collect::<Vec<_>>())?;
-        new.iter_mut().zip(stays).for_each(|(drawn, stays)| drawn.stays = stays);
+        let leads = (self.source.ask)(&new.iter().map(Drawn::draw).collect::<Vec<_>>())?;
+        new.iter_mut().zip(leads).for_each(|(drawn, lead)| drawn.lead = lead);
         let mut rest = new.as_slice();
         let mut tallies = Vec::with_capacity(rules.len());
         for (_, count) in rules {
             let (own, others) = rest.split_at(*count);
             rest = others;
             let mut tally = Tally::default();
-            own.iter().for_each(|drawn| tally.add(drawn.stays));
+            own.iter().for_each(|drawn| tally.add(drawn.stays()));
             tallies.push(tally);
         }
         self.drawn.append(&mut new);
@@ -93,20 +97,25 @@ impl<'f> Draws<'f> {
         rule.iter().for_each(|&unit| hidden[unit] = false);
         self.asked += 1;
         let number = if self.source.numbered { self.asked as u64 } else { 0 };
-        Drawn { rule: rule.to_vec(), hidden, number, stays: false }
+        Drawn { rule: rule.to_vec(), hidden, number, lead: 0.0 }
     }
 
     /// What is known of a rule from all draws that fit it.
     pub(super) fn tally(&self, rule: &[usize]) -> Tally {
         let mut tally = Tally::default();
-        self.drawn.iter().filter(|drawn| drawn.fits(rule)).for_each(|drawn| tally.add(drawn.stays));
+        self.drawn.iter().filter(|drawn| drawn.fits(rule)).for_each(|drawn| tally.add(drawn.stays()));
         tally
+    }
+
+    /// What was hidden in each draw, and how far the answer then was from changing.
+    pub(super) fn leads(&self) -> impl Iterator<Item = (&[bool], f64)> {
+        self.drawn.iter().map(|drawn| (&drawn.hidden[..], drawn.lead))
     }
 
     /// The latest draws under a rule that keep the answer or lose it; each set of hidden units once.
     pub(super) fn examples(&self, rule: &[usize], stays: bool, most: usize) -> Vec<Draw> {
         let mut found: Vec<Draw> = Vec::new();
-        for drawn in self.drawn.iter().rev().filter(|drawn| drawn.stays == stays && drawn.fits(rule)) {
+        for drawn in self.drawn.iter().rev().filter(|drawn| drawn.stays() == stays && drawn.fits(rule)) {
             let draw = drawn.draw();
             if found.len() < most && found.iter().all(|other| other.0 != draw.0) {
                 found.push(draw);
@@ -124,7 +133,7 @@ impl<'f> Draws<'f> {
             })
             .collect();
         let mut tally = Tally::default();
-        (self.source.ask)(&draws)?.into_iter().for_each(|stays| tally.add(stays));
+        (self.source.ask)(&draws)?.into_iter().for_each(|lead| tally.add(lead > 0.0));
         Ok(tally)
     }
 

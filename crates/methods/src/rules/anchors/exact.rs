@@ -17,7 +17,7 @@ pub(super) fn is_possible(search: &Search, source: &Source<'_>) -> bool {
 pub(super) fn find(search: &Search, source: Source<'_>) -> Result<Found> {
     let Source { units, ask, .. } = source;
     let draws: Vec<Draw> = (0..1 << units).map(|hidden| (members(hidden, units), 0)).collect();
-    let stays = ask(&draws)?;
+    let stays: Vec<bool> = ask(&draws)?.into_iter().map(|lead| lead > 0.0).collect();
     let precisions = precisions(&stays, units);
     let mut steps: Vec<Step> = Vec::new();
     for size in 0..=search.most.min(units) {

@@ -10,10 +10,10 @@ use std::sync::Arc;
 type Stays<'s> = &'s dyn Fn(&[bool], u64) -> bool;
 
 fn run(units: usize, search: &Search, seed: u64, stays: Stays<'_>) -> Found {
-    let mut ask = |draws: &[Draw]| -> Result<Vec<bool>> {
+    let mut ask = |draws: &[Draw]| -> Result<Vec<f64>> {
         let one = |(hidden, number): &Draw| {
             let kept: Vec<bool> = (0..units).map(|unit| !hidden.contains(&unit)).collect();
-            stays(&kept, *number)
+            if stays(&kept, *number) { 1.0 } else { -1.0 }
         };
         Ok(draws.iter().map(one).collect())
     };

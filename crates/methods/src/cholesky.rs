@@ -1,7 +1,7 @@
 /// The triangle L of a symmetric matrix LLᵀ that may lack rank.
 ///
 /// A row that the rows before it make up gets an infinite pivot, so that its unknown is zero in every solution.
-pub(super) struct Cholesky {
+pub(crate) struct Cholesky {
     size: usize,
     lower: Vec<f64>,
 }
@@ -11,7 +11,7 @@ const VANISHED: f64 = 1e-12;
 
 impl Cholesky {
     /// Of a matrix [size, size]; only its lower triangle is read.
-    pub(super) fn of(mut matrix: Vec<f64>, size: usize) -> Self {
+    pub(crate) fn of(mut matrix: Vec<f64>, size: usize) -> Self {
         for i in 0..size {
             let (above, below) = matrix.split_at_mut(i * size);
             let row = &mut below[..=i];
@@ -30,7 +30,7 @@ impl Cholesky {
     }
 
     /// x with LLᵀx = b.
-    pub(super) fn solve(&self, b: &[f64]) -> Vec<f64> {
+    pub(crate) fn solve(&self, b: &[f64]) -> Vec<f64> {
         let mut x = self.half(b, 0);
         for i in (0..self.size).rev() {
             let row = self.row(i);
@@ -42,7 +42,7 @@ impl Cholesky {
     }
 
     /// y with Ly = b, where b is zero before `from`.
-    fn half(&self, b: &[f64], from: usize) -> Vec<f64> {
+    pub(crate) fn half(&self, b: &[f64], from: usize) -> Vec<f64> {
         let mut y = b.to_vec();
         for i in from..self.size {
             let row = self.row(i);
@@ -51,8 +51,23 @@ impl Cholesky {
         y
     }
 
+    /// (LLᵀ)⁻¹; none where the matrix lacks rank or holds NaN.
+    pub(crate) fn inverse(&self) -> Option<Vec<f64>> {
+        let n = self.size;
+        if !(0..n).all(|i| self.row(i)[i].is_finite()) {
+            return None;
+        }
+        let mut inverse = vec![0.0; n * n];
+        for j in 0..n {
+            let mut unit = vec![0.0; n];
+            unit[j] = 1.0;
+            self.solve(&unit).iter().enumerate().for_each(|(i, &x)| inverse[i * n + j] = x);
+        }
+        Some(inverse)
+    }
+
     /// The diagonal of (LLᵀ)⁻¹.
-    pub(super) fn inverse_diagonal(&self) -> Vec<f64> {
+    pub(crate) fn inverse_diagonal(&self) -> Vec<f64> {
         let mut diagonal = vec![0.0; self.size];
         for j in 0..self.size {
             let mut unit = vec![0.0; self.size];
@@ -65,7 +80,7 @@ impl Cholesky {
 }
 
 /// Σ ab
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     // Four sums at a time, which the compiler can keep in one register.
     let (mut sums, split) = ([0.0; 4], a.len().min(b.len()) / 4 * 4);
     for (a, b) in a[..split].chunks_exact(4).zip(b[..split].chunks_exact(4)) {
@@ -91,6 +106,21 @@ mod tests {
         check(&[4.0, 0.0, 2.0, 3.0], &[8.0, 7.0], &[1.25, 1.5]);
         // The second row repeats the first: the first alone answers.
         check(&[1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 2.0], &[3.0, 3.0, 4.0], &[3.0, 0.0, 2.0]);
+    }
+
+    #[test]
+    fn a_matrix_times_its_inverse() {
+        let matrix = [4.0, 1.0, 2.0, 1.0, 3.0, 0.5, 2.0, 0.5, 5.0];
+        let inverse = Cholesky::of(matrix.to_vec(), 3).inverse().unwrap();
+        for i in 0..3 {
+            for j in 0..3 {
+                let found: f64 = (0..3).map(|k| matrix[i * 3 + k] * inverse[k * 3 + j]).sum();
+                assert!((found - f64::from(u8::from(i == j))).abs() < 1e-14);
+            }
+        }
+        assert_eq!(Cholesky::of(vec![1.0, 1.0, 1.0, 1.0], 2).inverse(), None);
+        assert_eq!(Cholesky::of(vec![f64::NAN], 1).inverse(), None);
+        assert_eq!(Cholesky::of(Vec::new(), 0).inverse(), Some(Vec::new()));
     }
 
     #[test]
