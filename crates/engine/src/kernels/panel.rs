@@ -235,7 +235,11 @@ impl Panels<'_> {
             self.fetch(panel, part, part.length * tile / tiles..part.length * (tile + 1) / tiles);
             let left = rows.end - row;
             // A tile of few rows waits for its own sums, so the last two share what is left.
-            let count = if left <= TILE_ROWS || left >= TILE_ROWS + 4 { left.min(TILE_ROWS) } else { left.div_ceil(2) };
+            let count = if left <= TILE_ROWS || left >= TILE_ROWS + 4 {
+                left.min(TILE_ROWS)
+            } else {
+                left.div_ceil(2)
+            };
             // SAFETY: the tile ends with the rows.
             unsafe {
                 match count {

@@ -8,6 +8,7 @@ mod gradients;
 mod guided;
 mod lrp;
 mod memory;
+mod panels;
 mod products;
 mod pruning;
 mod second_order;

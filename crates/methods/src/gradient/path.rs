@@ -64,7 +64,9 @@ impl Line {
                 found.values.push(job.target.value(job.card(), pass, row)?);
                 seeds.extend(job.target.seeds(job.card(), pass, row)?);
             }
-            found.gradients.extend(pass.backward(&seeds, &[self.site], Rules::Gradient)?.into_iter().flatten());
+            found
+                .gradients
+                .extend(pass.backward(&seeds, &[self.site], Rules::Gradient)?.into_iter().flatten());
             Ok(())
         })?;
         Ok(found)
@@ -83,7 +85,8 @@ impl Path {
     pub(super) fn all(job: &Job<'_>, site: Site) -> Result<Vec<Self>> {
         let lines = Line::all(job, site)?;
         // What goes around the site stays as it is for the text, so the start is not the baseline's own run.
-        let rows: Vec<Row> = std::iter::once(job.row.clone()).chain(lines.iter().map(|line| line.at(0.0))).collect();
+        let rows: Vec<Row> =
+            std::iter::once(job.row.clone()).chain(lines.iter().map(|line| line.at(0.0))).collect();
         let reading = job.read(&rows, &[site])?;
         let end = found(reading.sites.into_iter().flatten().next())?;
         let path = |(line, start): (Line, &f64)| Self {

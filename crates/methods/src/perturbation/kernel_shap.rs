@@ -6,9 +6,9 @@
 //! The constraint is solved for the last player, which leaves xᵢ = zᵢ − z_n with z who is there. A set and its complement
 //! have opposite x, so that they are one observation: x, and u = ½(v(S) − v(S̄) + D) − z_n·D with D what is shared out.
 
-use crate::cholesky::Cholesky;
 use super::game::{Game, Shares, Table};
 use super::moments::Moments;
+use crate::cholesky::Cholesky;
 use crate::evidence::shuffled;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New};
 use crate::{Effort, Explained, Job, Masked};

@@ -7,9 +7,9 @@
 //! are added: a control variate (P. Glasserman, *Monte Carlo methods in financial engineering*, 2003, section 4.1). The fit
 //! to all texts stays what is estimated, however bad the guess.
 
-use crate::cholesky::{Cholesky, dot};
 use super::rows::{Linear, Rows};
 use super::sample::{Stratum, mass};
+use crate::cholesky::{Cholesky, dot};
 
 /// How fast a guess forgets: ρ = exp(−reach/n). The last leaves only what is linear.
 const REACHES: [f64; 4] = [0.5, 1.5, 4.0, f64::INFINITY];

@@ -1,8 +1,8 @@
-use crate::cholesky::{Cholesky, dot};
 use super::choose::Choice;
 use super::guess::Guess;
 use super::rows::{Linear, Rows};
 use super::sample::Stratum;
+use crate::cholesky::{Cholesky, dot};
 
 /// The penalty on squared weights, on the scale where a row that is the whole text weighs one.
 pub(super) const PENALTY: f64 = 1.0;

@@ -32,7 +32,7 @@ pub struct Search {
 impl Default for Search {
     fn default() -> Self {
         let (threshold, delta, tolerance) = (0.95, 0.05, 0.5);
-        Self { threshold, delta, tolerance, beam: 4, batch: 64, budget: 1200, most: usize::MAX }
+        Self { threshold, delta, tolerance, beam: 4, batch: 64, budget: 800, most: usize::MAX }
     }
 }
 
@@ -81,9 +81,17 @@ pub(super) const EXAMPLES: usize = 3;
 /// How many rules of each length are tried. Where the best two fail, a longer one costs less than the third.
 const TRIES: usize = 2;
 /// How many rules are guessed before they are grown.
-const GUESSES: usize = 3;
-/// What a rule must be worth to be put to the proof at once: less takes too many draws to show.
-const EASY: f64 = 0.985;
+const GUESSES: usize = 8;
+/// How many more conditions a guess may have than the shortest that is still hoped for.
+const STRIDE: usize = 3;
+/// A rule is put to the proof at once where it seems to fail less often than this share of what is allowed; showing it for
+/// others takes too many draws.
+const EASY: f64 = 0.3;
+/// Without a fault, so many draws are enough to try a proof, and so many to see first whether there is one.
+const SURE: usize = 24;
+const UNSURE: usize = 6;
+/// From so many conditions on, one of them may well be there by chance.
+const LONG: usize = 4;
 /// How many draws a guess counts for.
 const BELIEF: f64 = 8.0;
 /// Comparing rules of one length more closely takes at most one in so many of the draws that are left.
@@ -148,35 +156,85 @@ impl Growth<'_, '_> {
     /// A rule that looks as if it could be shown with few draws, and its proof: where the draws so far say enough, growing
     /// step by step would only spend more.
     fn guessed(&mut self) -> Result<Option<(Conditions, Proof)>> {
-        let units = self.draws.units();
-        let mut rule = Conditions::new();
+        let mut shortest = 1;
         for _ in 0..GUESSES {
-            let guess = Guess::fit(units, self.draws.leads());
-            let worth = |rule: &Conditions| {
-                let Tally { hits, trials } = self.draws.tally(rule);
-                (hits as f64 + BELIEF * guess.precision(rule)) / (trials as f64 + BELIEF)
-            };
-            loop {
-                let longer = extensions(std::slice::from_ref(&rule), units).into_iter();
-                let longer = longer.map(|rule| (worth(&rule), rule)).max_by(|a, b| a.0.total_cmp(&b.0));
-                let Some((worth, longer)) = longer.filter(|_| rule.len() < self.search.most) else {
-                    return Ok(None);
-                };
-                rule = longer;
-                if worth >= EASY {
-                    break;
-                }
-            }
+            let Some((rule, easy)) = self.guess(shortest) else { return Ok(None) };
             let left = self.left();
             if left < self.prover.least() {
                 return Ok(None);
             }
-            let proof = self.prover.attempt(&mut self.draws, &rule, Tally::default(), left)?;
-            if proof.met {
-                return Ok(Some((rule, proof)));
+            if easy {
+                let proof = self.prover.attempt(&mut self.draws, &rule, Tally::default(), left)?;
+                if proof.met {
+                    return self.shortened(rule, proof).map(Some);
+                }
+            } else {
+                self.draws.draw(&[(&rule, self.search.batch.div_ceil(2))])?;
             }
+            // What was seen to fail will not do better with other conditions in place of its own.
+            let Tally { hits, trials } = self.draws.tally(&rule);
+            shortest = shortest.max(if hits < trials { rule.len() + 1 } else { rule.len() });
         }
         Ok(None)
+    }
+
+    /// A rule of about so many conditions or some more, those that promise most by all draws so far, and whether it looks easy
+    /// to prove.
+    fn guess(&self, shortest: usize) -> Option<(Conditions, bool)> {
+        let units = self.draws.units();
+        let guess = Guess::fit(units, self.draws.leads());
+        let worth = |rule: &Conditions| {
+            let Tally { hits, trials } = self.draws.tally(rule);
+            (hits as f64 + BELIEF * guess.precision(rule)) / (trials as f64 + BELIEF)
+        };
+        let most = self.search.most.min(units);
+        let longest = (shortest + STRIDE - 1).min(most);
+        let easy = |rule: &Conditions| {
+            1.0 - worth(rule) <= EASY * (1.0 - self.search.threshold) || self.is_faultless(rule, SURE)
+        };
+        if shortest > most {
+            return None;
+        }
+        let mut rule = Conditions::new();
+        loop {
+            if rule.len() >= shortest && easy(&rule) {
+                return Some((rule, true));
+            }
+            if rule.len() == longest {
+                let rule = self.tidied(rule);
+                let easy = easy(&rule);
+                return Some((rule, easy));
+            }
+            let longer = extensions(std::slice::from_ref(&rule), units).into_iter();
+            rule = longer.map(|rule| (worth(&rule), rule)).max_by(|a, b| a.0.total_cmp(&b.0))?.1;
+        }
+    }
+
+    /// A rule that was shown, or one without some of its conditions where that can be shown too.
+    fn shortened(&mut self, rule: Conditions, proof: Proof) -> Result<(Conditions, Proof)> {
+        let (shorter, left) = (self.tidied(rule.clone()), self.left());
+        if rule.len() < LONG || shorter == rule || left < self.prover.least() {
+            return Ok((rule, proof));
+        }
+        let other = self.prover.attempt(&mut self.draws, &shorter, Tally::default(), left)?;
+        Ok(if other.met { (shorter, other) } else { (rule, proof) })
+    }
+
+    /// The rule without conditions that nothing speaks for: what was taken early may not be needed beside what came later.
+    fn tidied(&self, mut rule: Conditions) -> Conditions {
+        let shorter = |rule: &Conditions| {
+            let without = |i: usize| [&rule[..i], &rule[i + 1..]].concat();
+            (0..rule.len()).map(without).find(|rule| !rule.is_empty() && self.is_faultless(rule, UNSURE))
+        };
+        while let Some(found) = shorter(&rule) {
+            rule = found;
+        }
+        rule
+    }
+
+    fn is_faultless(&self, rule: &[usize], least: usize) -> bool {
+        let Tally { hits, trials } = self.draws.tally(rule);
+        trials >= least && hits == trials
     }
 
     /// Draws under the rules that are about to grow, which say something about all that grows from them.
@@ -258,7 +316,7 @@ impl Growth<'_, '_> {
         let random = match rule.len() {
             0 => None,
             length => {
-                let tally = self.draws.random_rules(length, self.search.batch)?;
+                let tally = self.draws.random_rules(length, self.search.batch.div_ceil(2))?;
                 Some(bounded(tally, (2.0 / self.search.delta).ln()))
             }
         };

@@ -65,7 +65,8 @@ mod tests {
     #[test]
     fn a_straight_line_is_found_again() {
         let weights = [2.0, 0.0, -1.0, 0.5];
-        let hidden: Vec<[bool; 4]> = (0..16).map(|bits| [0, 1, 2, 3].map(|unit| bits >> unit & 1 == 1)).collect();
+        let hidden: Vec<[bool; 4]> =
+            (0..16).map(|bits| [0, 1, 2, 3].map(|unit| bits >> unit & 1 == 1)).collect();
         let lead = |hidden: &[bool; 4]| {
             let sides = hidden.iter().zip(weights).map(|(&h, weight)| if h { -0.5 } else { 0.5 } * weight);
             0.25 + sides.sum::<f64>()

@@ -35,9 +35,11 @@ fn precision(units: usize, rule: &[usize], stays: Stays<'_>) -> f64 {
 
 /// The rule must be one of these in at least 99 of 100 searches.
 fn check(units: usize, stays: Stays<'_>, rules: &[&[usize]]) {
-    let found = (0..100).map(|seed| run(units, &Search::default(), seed, stays));
-    let right = found.filter(|found| found.met && rules.contains(&found.conditions.as_slice())).count();
-    assert!(right >= 99, "{right} of 100");
+    let found: Vec<Found> = (0..100).map(|seed| run(units, &Search::default(), seed, stays)).collect();
+    let is_right = |found: &Found| found.met && rules.contains(&found.conditions.as_slice());
+    let wrong: Vec<_> =
+        found.iter().filter(|found| !is_right(found)).map(|f| (&f.conditions, f.met)).collect();
+    assert!(wrong.len() <= 1, "{units} units, {rules:?}: {wrong:?}");
 }
 
 #[test]
