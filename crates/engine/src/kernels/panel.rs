@@ -265,13 +265,15 @@ impl Panels<'_> {
         // SAFETY: the caller keeps the tile inside x, y and the panel.
         unsafe {
             let x = self.x.as_ptr().add(row * self.x_row + part.start);
-            for i in 0..part.length {
-                let weights = [_mm256_loadu_ps(panel.add(i * 16)), _mm256_loadu_ps(panel.add(i * 16 + 8))];
-                for r in 0..R {
-                    let input = _mm256_broadcast_ss(&*x.add(r * self.x_row + i));
-                    sums[r][0] = _mm256_fmadd_ps(input, weights[0], sums[r][0]);
-                    sums[r][1] = _mm256_fmadd_ps(input, weights[1], sums[r][1]);
+            let rows: [*const f32; R] = std::array::from_fn(|r| x.add(r * self.x_row));
+            let whole = part.length - part.length % 4;
+            for i in (0..whole).step_by(4) {
+                for u in 0..4 {
+                    step(&mut sums, &rows, panel, i + u);
                 }
+            }
+            for i in whole..part.length {
+                step(&mut sums, &rows, panel, i);
             }
             let start = if part.start > 0 { Start::Own } else { self.start };
             let scale = _mm256_set1_ps(self.scale);
@@ -334,6 +336,31 @@ impl Weight<'_> {
     /// Never called: [`available`] is false.
     pub(crate) fn panels(self) -> Vec<f32> {
         Vec::new()
+    }
+}
+
+/// One inner element of R rows times a panel.
+///
+/// # Safety
+/// The machine has AVX2 and FMA; the rows and the panel reach beyond `i`.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, clippy::needless_range_loop, reason = "SIMD intrinsics over checked slices")]
+#[target_feature(enable = "avx2,fma")]
+#[inline]
+unsafe fn step<const R: usize>(
+    sums: &mut [[__m256; 2]; R],
+    rows: &[*const f32; R],
+    panel: *const f32,
+    i: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let weights = [_mm256_loadu_ps(panel.add(i * 16)), _mm256_loadu_ps(panel.add(i * 16 + 8))];
+        for r in 0..R {
+            let input = _mm256_broadcast_ss(&*rows[r].add(i));
+            sums[r][0] = _mm256_fmadd_ps(input, weights[0], sums[r][0]);
+            sums[r][1] = _mm256_fmadd_ps(input, weights[1], sums[r][1]);
+        }
     }
 }
 
