@@ -8,6 +8,7 @@ mod guess;
 pub mod kl;
 pub mod lucb;
 mod proof;
+mod surrogate;
 #[cfg(test)]
 mod tests;
 

@@ -4,7 +4,7 @@
 //! made under a rule S and happens to keep the units of a larger rule A ⊇ S is a draw under A: given that it keeps them,
 //! the others are hidden with probability one half all the same. Earlier draws are counted for every rule they fit.
 
-use super::kl::Tally;
+use super::kl::{Tally, Weighted};
 use crate::Set;
 use exegete_core::Result;
 use rand::RngExt;
@@ -124,17 +124,25 @@ impl<'f> Draws<'f> {
         found
     }
 
-    /// What random rules with as many conditions do: another rule for every draw. These draws are not kept.
-    pub(super) fn random_rules(&mut self, conditions: usize, count: usize) -> Result<Tally> {
-        let draws: Vec<Draw> = (0..count)
+    /// How often random rules with so many conditions keep the answer, from draws that are worth `worth` at least.
+    ///
+    /// The draws under no rule serve again: a text that keeps m of n units comes C(m, k)/C(n, k)·2ᵏ times as often under a
+    /// random rule of k conditions as under none, and is counted so many times. Where that leaves too little, another
+    /// rule is drawn for every draw that is missing.
+    pub(super) fn random_rules(&mut self, conditions: usize, worth: usize) -> Result<Weighted> {
+        let mut sum = Weighted::default();
+        for drawn in self.drawn.iter().filter(|drawn| drawn.rule.is_empty()) {
+            sum.add(drawn.stays(), frequency(&drawn.hidden, conditions));
+        }
+        let missing = (worth as f64 - sum.trials()).max(0.0).ceil() as usize;
+        let draws: Vec<Draw> = (0..missing)
             .map(|_| {
                 let rule = self.random_rule(conditions);
                 self.one(&rule).draw()
             })
             .collect();
-        let mut tally = Tally::default();
-        (self.source.ask)(&draws)?.into_iter().for_each(|lead| tally.add(lead > 0.0));
-        Ok(tally)
+        (self.source.ask)(&draws)?.into_iter().for_each(|lead| sum.add(lead > 0.0, 1.0));
+        Ok(sum)
     }
 
     fn random_rule(&mut self, conditions: usize) -> Vec<usize> {
@@ -146,6 +154,12 @@ impl<'f> Draws<'f> {
         units.truncate(conditions);
         units
     }
+}
+
+/// How many times as often this text comes under a random rule of so many conditions as under none.
+fn frequency(hidden: &[bool], conditions: usize) -> f64 {
+    let (all, kept) = (hidden.len(), hidden.iter().filter(|hidden| !**hidden).count());
+    (0..conditions).map(|i| 2.0 * kept.saturating_sub(i) as f64 / (all - i) as f64).product()
 }
 
 fn hidden_units(hidden: &[bool]) -> Set {

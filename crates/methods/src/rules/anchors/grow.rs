@@ -2,7 +2,6 @@
 
 use super::draws::{Draw, Draws, Source};
 use super::exact;
-use super::guess::Guess;
 use super::kl::Tally;
 use super::lucb::{Aim, best_first, contested};
 use super::proof::{Proof, Prover};
@@ -32,7 +31,7 @@ pub struct Search {
 impl Default for Search {
     fn default() -> Self {
         let (threshold, delta, tolerance) = (0.95, 0.05, 0.5);
-        Self { threshold, delta, tolerance, beam: 4, batch: 64, budget: 800, most: usize::MAX }
+        Self { threshold, delta, tolerance, beam: 4, batch: 48, budget: 500, most: usize::MAX }
     }
 }
 
@@ -80,24 +79,11 @@ pub struct Step {
 pub(super) const EXAMPLES: usize = 3;
 /// How many rules of each length are tried. Where the best two fail, a longer one costs less than the third.
 const TRIES: usize = 2;
-/// How many rules are guessed before they are grown.
-const GUESSES: usize = 8;
-/// How many more conditions a guess may have than the shortest that is still hoped for.
-const STRIDE: usize = 3;
-/// A rule is put to the proof at once where it seems to fail less often than this share of what is allowed; showing it for
-/// others takes too many draws.
-const EASY: f64 = 0.3;
-/// Without a fault, so many draws are enough to try a proof, and so many to see first whether there is one.
-const SURE: usize = 24;
-const UNSURE: usize = 6;
-/// From so many conditions on, one of them may well be there by chance.
-const LONG: usize = 4;
-/// How many draws a guess counts for.
-const BELIEF: f64 = 8.0;
 /// Comparing rules of one length more closely takes at most one in so many of the draws that are left.
 const CLOSER: usize = 6;
 
-/// The shortest rule that can be shown to be precise enough.
+/// A short rule that can be shown to be precise enough: none at all, one that the draws suggest, or one that grows condition
+/// by condition.
 ///
 /// Where there are few enough texts with units hidden, all of them are looked at instead.
 pub fn find(search: &Search, source: Source<'_>) -> Result<Found> {
@@ -108,22 +94,23 @@ pub fn find(search: &Search, source: Source<'_>) -> Result<Found> {
     Growth { search, draws: Draws::new(source), prover, steps: Vec::new() }.find()
 }
 
-struct Growth<'s, 'f> {
-    search: &'s Search,
-    draws: Draws<'f>,
-    prover: Prover,
+/// A search on its way.
+pub(super) struct Growth<'s, 'f> {
+    pub(super) search: &'s Search,
+    pub(super) draws: Draws<'f>,
+    pub(super) prover: Prover,
     steps: Vec<Step>,
 }
 
-type Conditions = Vec<usize>;
+/// The units that must stay, in order.
+pub(super) type Conditions = Vec<usize>;
 
 /// Rules that were put to the proof, and the one that passed.
 type Tried = (Vec<Conditions>, Option<(Conditions, Proof)>);
 
 impl Growth<'_, '_> {
     fn find(mut self) -> Result<Found> {
-        let first = self.search.batch;
-        let empty = self.draws.draw(&[(&[], first)])?[0];
+        let empty = self.draws.draw(&[(&[], self.search.batch)])?[0];
         self.step(&[]);
         // Nothing was chosen yet, so these draws count.
         if let Some(proof) = self.prove(&[], empty)? {
@@ -151,90 +138,6 @@ impl Growth<'_, '_> {
             self.step(&beam[0]);
         }
         self.give_up()
-    }
-
-    /// A rule that looks as if it could be shown with few draws, and its proof: where the draws so far say enough, growing
-    /// step by step would only spend more.
-    fn guessed(&mut self) -> Result<Option<(Conditions, Proof)>> {
-        let mut shortest = 1;
-        for _ in 0..GUESSES {
-            let Some((rule, easy)) = self.guess(shortest) else { return Ok(None) };
-            let left = self.left();
-            if left < self.prover.least() {
-                return Ok(None);
-            }
-            if easy {
-                let proof = self.prover.attempt(&mut self.draws, &rule, Tally::default(), left)?;
-                if proof.met {
-                    return self.shortened(rule, proof).map(Some);
-                }
-            } else {
-                self.draws.draw(&[(&rule, self.search.batch.div_ceil(2))])?;
-            }
-            // What was seen to fail will not do better with other conditions in place of its own.
-            let Tally { hits, trials } = self.draws.tally(&rule);
-            shortest = shortest.max(if hits < trials { rule.len() + 1 } else { rule.len() });
-        }
-        Ok(None)
-    }
-
-    /// A rule of about so many conditions or some more, those that promise most by all draws so far, and whether it looks easy
-    /// to prove.
-    fn guess(&self, shortest: usize) -> Option<(Conditions, bool)> {
-        let units = self.draws.units();
-        let guess = Guess::fit(units, self.draws.leads());
-        let worth = |rule: &Conditions| {
-            let Tally { hits, trials } = self.draws.tally(rule);
-            (hits as f64 + BELIEF * guess.precision(rule)) / (trials as f64 + BELIEF)
-        };
-        let most = self.search.most.min(units);
-        let longest = (shortest + STRIDE - 1).min(most);
-        let easy = |rule: &Conditions| {
-            1.0 - worth(rule) <= EASY * (1.0 - self.search.threshold) || self.is_faultless(rule, SURE)
-        };
-        if shortest > most {
-            return None;
-        }
-        let mut rule = Conditions::new();
-        loop {
-            if rule.len() >= shortest && easy(&rule) {
-                return Some((rule, true));
-            }
-            if rule.len() == longest {
-                let rule = self.tidied(rule);
-                let easy = easy(&rule);
-                return Some((rule, easy));
-            }
-            let longer = extensions(std::slice::from_ref(&rule), units).into_iter();
-            rule = longer.map(|rule| (worth(&rule), rule)).max_by(|a, b| a.0.total_cmp(&b.0))?.1;
-        }
-    }
-
-    /// A rule that was shown, or one without some of its conditions where that can be shown too.
-    fn shortened(&mut self, rule: Conditions, proof: Proof) -> Result<(Conditions, Proof)> {
-        let (shorter, left) = (self.tidied(rule.clone()), self.left());
-        if rule.len() < LONG || shorter == rule || left < self.prover.least() {
-            return Ok((rule, proof));
-        }
-        let other = self.prover.attempt(&mut self.draws, &shorter, Tally::default(), left)?;
-        Ok(if other.met { (shorter, other) } else { (rule, proof) })
-    }
-
-    /// The rule without conditions that nothing speaks for: what was taken early may not be needed beside what came later.
-    fn tidied(&self, mut rule: Conditions) -> Conditions {
-        let shorter = |rule: &Conditions| {
-            let without = |i: usize| [&rule[..i], &rule[i + 1..]].concat();
-            (0..rule.len()).map(without).find(|rule| !rule.is_empty() && self.is_faultless(rule, UNSURE))
-        };
-        while let Some(found) = shorter(&rule) {
-            rule = found;
-        }
-        rule
-    }
-
-    fn is_faultless(&self, rule: &[usize], least: usize) -> bool {
-        let Tally { hits, trials } = self.draws.tally(rule);
-        trials >= least && hits == trials
     }
 
     /// Draws under the rules that are about to grow, which say something about all that grows from them.
@@ -283,17 +186,21 @@ impl Growth<'_, '_> {
         if !promising || left + before.trials < self.prover.least() {
             return Ok(None);
         }
-        let proof = self.prover.attempt(&mut self.draws, rule, before, left)?;
-        Ok(proof.met.then_some(proof))
+        self.prover.attempt(&mut self.draws, rule, before, left)
     }
 
     /// Draws that are left when the evidence has had its own.
-    fn left(&self) -> usize {
+    pub(super) fn left(&self) -> usize {
         self.search.budget.saturating_sub(self.draws.asked() + self.search.batch)
     }
 
+    /// Of bounds on two sides that hold with probability 1 − δ.
+    fn nats(&self) -> f64 {
+        (2.0 / self.search.delta).ln()
+    }
+
     fn step(&mut self, rule: &[usize]) {
-        let precision = bounded(self.draws.tally(rule), (2.0 / self.search.delta).ln());
+        let precision = bounded(self.draws.tally(rule), self.nats());
         self.steps.push(Step { conditions: rule.to_vec(), precision });
     }
 
@@ -303,12 +210,16 @@ impl Growth<'_, '_> {
         let best = self.steps.iter().max_by(|a, b| known(a).total_cmp(&known(b)));
         let rule = best.map_or_else(Vec::new, |step| step.conditions.clone());
         let tally = self.draws.draw(&[(&rule, self.search.batch)])?[0];
-        let proof = Proof { tally, nats: (2.0 / self.search.delta).ln(), met: false };
-        self.finish(&rule, proof)
+        let precision = bounded(tally, self.nats());
+        self.conclude(&rule, precision, false)
     }
 
-    fn finish(mut self, rule: &[usize], proof: Proof) -> Result<Found> {
-        let precision = bounded(proof.tally, proof.nats);
+    fn finish(self, rule: &[usize], proof: Proof) -> Result<Found> {
+        let precision = Bounded { low: proof.low, ..bounded(proof.tally, self.nats()) };
+        self.conclude(rule, precision, true)
+    }
+
+    fn conclude(mut self, rule: &[usize], precision: Bounded, met: bool) -> Result<Found> {
         self.steps.retain(|step| step.conditions.len() < rule.len());
         self.steps.push(Step { conditions: rule.to_vec(), precision });
         let keeps = self.draws.examples(rule, true, EXAMPLES);
@@ -316,14 +227,14 @@ impl Growth<'_, '_> {
         let random = match rule.len() {
             0 => None,
             length => {
-                let tally = self.draws.random_rules(length, self.search.batch.div_ceil(2))?;
-                Some(bounded(tally, (2.0 / self.search.delta).ln()))
+                let worth = self.search.batch.div_ceil(2);
+                Some(self.draws.random_rules(length, worth)?.bounded(self.nats()))
             }
         };
         Ok(Found {
             conditions: rule.to_vec(),
             precision,
-            met: proof.met,
+            met,
             steps: self.steps,
             keeps,
             breaks,
@@ -334,7 +245,8 @@ impl Growth<'_, '_> {
     }
 }
 
-fn extensions(beam: &[Conditions], units: usize) -> Vec<Conditions> {
+/// Every rule with one condition more than one of these.
+pub(super) fn extensions(beam: &[Conditions], units: usize) -> Vec<Conditions> {
     let longer = |rule: &Conditions| -> Vec<Conditions> {
         let add = |unit: usize| {
             let mut longer = rule.clone();

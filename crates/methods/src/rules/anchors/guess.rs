@@ -1,85 +1,109 @@
-//! What a rule is probably worth, before anything is drawn under it.
-//!
-//! A draw says more than yes or no: how far the answer is from changing. A straight line through that, fitted to all draws so
-//! far, says how far it will be under any rule and how much that varies with the units that are no conditions. It only
-//! decides what is tried; what is claimed rests on fresh draws.
+//! Rules that the draws so far suggest, put to the proof at once: growing step by step would only spend more.
 
-use crate::cholesky::{Cholesky, dot};
+use super::draws::Draws;
+use super::grow::{Conditions, Growth, extensions};
+use super::kl::Tally;
+use super::proof::Proof;
+use super::surrogate::Surrogate;
+use exegete_core::Result;
 
-/// lead ≈ base + Σ effect · (±½ as the unit is kept or hidden), with an error of this variance.
-pub(super) struct Guess {
-    base: f64,
-    effects: Vec<f64>,
-    variance: f64,
+/// How many rules are guessed before they are grown.
+const GUESSES: usize = 8;
+/// How many more conditions a guess may have than the shortest that is still hoped for.
+const STRIDE: usize = 3;
+/// A rule is put to the proof at once where it seems to fail less often than this share of what is allowed; showing it for
+/// others takes too many draws.
+const EASY: f64 = 0.3;
+/// Without a fault, so many draws are enough to try a proof.
+const SURE: usize = 16;
+/// Without a fault, so many draws are enough to look at a rule instead of one with more conditions.
+const UNSURE: usize = 6;
+/// From so many conditions on, one of them may well be there by chance.
+const LONG: usize = 3;
+/// How many draws a guess counts for.
+const BELIEF: f64 = 8.0;
+
+impl Growth<'_, '_> {
+    /// A rule that looks as if it could be shown with few draws, and its proof.
+    pub(super) fn guessed(&mut self) -> Result<Option<(Conditions, Proof)>> {
+        let mut shortest = 1;
+        for _ in 0..GUESSES {
+            let Some((rule, easy)) = self.guess(shortest) else { return Ok(None) };
+            let left = self.left();
+            if left < self.prover.least() {
+                return Ok(None);
+            }
+            if easy {
+                if let Some(proof) = self.prover.attempt(&mut self.draws, &rule, Tally::default(), left)? {
+                    return self.shortened(rule, proof).map(Some);
+                }
+            } else {
+                self.draws.draw(&[(&rule, self.search.batch.div_ceil(2))])?;
+            }
+            // What was seen to fail will not do better with other conditions in place of its own.
+            let Tally { hits, trials } = self.draws.tally(&rule);
+            shortest = shortest.max(if hits < trials { rule.len() + 1 } else { rule.len() });
+        }
+        Ok(None)
+    }
+
+    /// A rule of about so many conditions or some more, those that promise most by all draws so far, and whether it looks easy
+    /// to prove.
+    fn guess(&self, shortest: usize) -> Option<(Conditions, bool)> {
+        let units = self.draws.units();
+        let line = Surrogate::fit(units, self.draws.leads());
+        let worth = |rule: &Conditions| {
+            let Tally { hits, trials } = self.draws.tally(rule);
+            (hits as f64 + BELIEF * line.precision(rule)) / (trials as f64 + BELIEF)
+        };
+        let most = self.search.most.min(units);
+        let longest = (shortest + STRIDE - 1).min(most);
+        let easy = |rule: &Conditions| {
+            1.0 - worth(rule) <= EASY * (1.0 - self.search.threshold) || is_faultless(&self.draws, rule, SURE)
+        };
+        if shortest > most {
+            return None;
+        }
+        let mut rule = Conditions::new();
+        loop {
+            if rule.len() >= shortest && easy(&rule) {
+                return Some((rule, true));
+            }
+            if rule.len() == longest {
+                let rule = tidied(&self.draws, rule, UNSURE);
+                let easy = easy(&rule);
+                return Some((rule, easy));
+            }
+            let longer = extensions(std::slice::from_ref(&rule), units).into_iter();
+            rule = longer.map(|rule| (worth(&rule), rule)).max_by(|a, b| a.0.total_cmp(&b.0))?.1;
+        }
+    }
+
+    /// A rule that was shown, or one without some of its conditions where that can be shown too.
+    fn shortened(&mut self, rule: Conditions, proof: Proof) -> Result<(Conditions, Proof)> {
+        // A single draw is enough to ask for: one that is wrong fails within a few.
+        let (shorter, left) = (tidied(&self.draws, rule.clone(), 1), self.left());
+        if rule.len() < LONG || shorter == rule || left < self.prover.least() {
+            return Ok((rule, proof));
+        }
+        let other = self.prover.attempt(&mut self.draws, &shorter, Tally::default(), left)?;
+        Ok(other.map_or((rule, proof), |other| (shorter, other)))
+    }
 }
 
-/// The more units there are, the less each is believed to do.
-const RIDGE: f64 = 0.125;
-
-impl Guess {
-    /// A fit to what was hidden and how far the answer then was from changing.
-    pub(super) fn fit<'d>(units: usize, draws: impl Iterator<Item = (&'d [bool], f64)>) -> Self {
-        // The last feature is always one: the base.
-        let row = |hidden: &[bool]| hidden.iter().map(|&h| if h { -0.5 } else { 0.5 }).chain([1.0]).collect();
-        let (rows, leads): (Vec<Vec<f64>>, Vec<f64>) =
-            draws.map(|(hidden, lead)| (row(hidden), lead)).unzip();
-        let size = units + 1;
-        let (mut matrix, mut right) = (vec![0.0; size * size], vec![0.0; size]);
-        for (row, lead) in rows.iter().zip(&leads) {
-            for i in 0..size {
-                matrix[i * size..=i * size + i].iter_mut().zip(row).for_each(|(sum, x)| *sum += row[i] * x);
-                right[i] += row[i] * lead;
-            }
-        }
-        (0..units).for_each(|i| matrix[i * size + i] += RIDGE * units as f64);
-        let factor = Cholesky::of(matrix, size);
-        let mut effects = factor.solve(&right);
-        // Each draw's error by the fit to all others.
-        let error = |(row, lead): (&Vec<f64>, &f64)| {
-            let half = factor.half(row, 0);
-            (lead - dot(row, &effects)) / (1.0 - dot(&half, &half)).max(1e-6)
-        };
-        let variance = rows.iter().zip(&leads).map(error).map(|error| error * error).sum::<f64>();
-        let variance = variance / rows.len().max(1) as f64;
-        let base = effects.pop().unwrap_or(0.0);
-        Self { base, effects, variance }
+/// The rule without conditions that nothing speaks for: what was taken early may not be needed beside what came later.
+fn tidied(draws: &Draws<'_>, mut rule: Conditions, least: usize) -> Conditions {
+    let shorter = |rule: &Conditions| {
+        let without = |i: usize| [&rule[..i], &rule[i + 1..]].concat();
+        (0..rule.len()).map(without).find(|rule| !rule.is_empty() && is_faultless(draws, rule, least))
+    };
+    while let Some(found) = shorter(&rule) {
+        rule = found;
     }
-
-    /// How often the answer stays under a rule.
-    pub(super) fn precision(&self, rule: &[usize]) -> f64 {
-        let (mut mean, mut variance) = (self.base, self.variance);
-        for (unit, effect) in self.effects.iter().enumerate() {
-            match rule.contains(&unit) {
-                true => mean += 0.5 * effect,
-                false => variance += 0.25 * effect * effect,
-            }
-        }
-        0.5 * libm::erfc(-mean / (2.0 * variance.max(1e-12)).sqrt())
-    }
+    rule
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_straight_line_is_found_again() {
-        let weights = [2.0, 0.0, -1.0, 0.5];
-        let hidden: Vec<[bool; 4]> =
-            (0..16).map(|bits| [0, 1, 2, 3].map(|unit| bits >> unit & 1 == 1)).collect();
-        let lead = |hidden: &[bool; 4]| {
-            let sides = hidden.iter().zip(weights).map(|(&h, weight)| if h { -0.5 } else { 0.5 } * weight);
-            0.25 + sides.sum::<f64>()
-        };
-        let all: Vec<([bool; 4], f64)> = hidden.iter().cycle().take(1600).map(|h| (*h, lead(h))).collect();
-        let guess = Guess::fit(4, all.iter().map(|(hidden, lead)| (&hidden[..], *lead)));
-        assert!((guess.base - 0.25).abs() < 0.01, "{}", guess.base);
-        assert!(guess.effects.iter().zip(weights).all(|(e, w)| (e - w).abs() < 0.01), "{:?}", guess.effects);
-        assert!(guess.variance < 1e-3, "{}", guess.variance);
-        // With the first unit kept the mean is 1.25, and the others move it by 1/2 and 1/4 either way.
-        let expected = 0.5 * libm::erfc(-1.25 / (2.0f64 * (0.25 + 0.0625)).sqrt());
-        assert!((guess.precision(&[0]) - expected).abs() < 0.01);
-        assert!(guess.precision(&[0, 3]) > guess.precision(&[0]));
-        assert!(guess.precision(&[2]) < guess.precision(&[]));
-    }
+fn is_faultless(draws: &Draws<'_>, rule: &[usize], least: usize) -> bool {
+    let Tally { hits, trials } = draws.tally(rule);
+    trials >= least && hits == trials
 }

@@ -3,6 +3,8 @@
 //! After n draws with mean p, Chernoff's inequality gives P(n·KL(p ‖ q) ≥ x and p above the truth q) ≤ e^(−x), and the same
 //! below. So the q with n·KL(p ‖ q) ≤ ln(1/δ) hold the truth on either side with probability 1 − δ.
 
+use exegete_core::report::Bounded;
+
 /// Bounds are found to this.
 pub const TOLERANCE: f64 = 1e-10;
 
@@ -40,6 +42,39 @@ impl Tally {
     /// The highest mean that `nats` do not rule out.
     pub fn high(&self, nats: f64) -> f64 {
         if self.trials == 0 { 1.0 } else { upper(self.mean(), nats / self.trials as f64) }
+    }
+}
+
+/// Looks that count for more or less than one each.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Weighted {
+    hits: f64,
+    weight: f64,
+    squares: f64,
+}
+
+impl Weighted {
+    /// One more look that counts for so much.
+    pub fn add(&mut self, hit: bool, weight: f64) {
+        self.hits += if hit { weight } else { 0.0 };
+        self.weight += weight;
+        self.squares += weight * weight;
+    }
+
+    /// How many looks that count for one each say as much.
+    pub fn trials(&self) -> f64 {
+        if self.squares > 0.0 { self.weight * self.weight / self.squares } else { 0.0 }
+    }
+
+    /// The share of hits and what `nats` do not rule out, as if there had been [`Self::trials`] looks.
+    pub fn bounded(&self, nats: f64) -> Bounded {
+        match self.trials() {
+            0.0 => Bounded { value: 0.5, low: 0.0, high: 1.0 },
+            trials => {
+                let value = (self.hits / self.weight).min(1.0);
+                Bounded { value, low: lower(value, nats / trials), high: upper(value, nats / trials) }
+            }
+        }
     }
 }
 

@@ -1,26 +1,27 @@
 //! Whether a rule is as precise as it should be, shown by draws that were made after it was chosen.
 //!
 //! A rule that looked best of many looks better than it is. So only fresh draws count for it, and the share δ of errors
-//! that is allowed for is spent over all tries: 0.6·0.4ʲδ for the rule that is tried after j others, and of that eight, one and
-//! one tenth for three looks at sizes fixed beforehand. By the union bound, a rule below the threshold passes any look of
-//! any try with probability δ at most.
+//! that is allowed for is spent over all tries: the rule that is tried after j others has (1 − r)·rʲ·δ. A try passes when it
+//! has no more than c misses in a + c·b draws, for some c up to [`MISSES`]; a is the smallest number with which a rule just
+//! below the threshold passes with no more than the try's share.
 
 use super::draws::Draws;
-use super::kl::{Tally, divergence};
+use super::kl::{TOLERANCE, Tally};
 use exegete_core::Result;
 
-/// The share of a try's δ for each look, and how many times the first look's draws it takes.
-const LOOKS: [(f64, usize); 3] = [(0.8, 1), (0.1, 2), (0.1, 4)];
-
-/// Each try has this share of the δ of the one before.
-const FALLING: f64 = 0.4;
+/// Each try has this share of the δ of the one before: r.
+const FALLING: f64 = 0.35;
+/// With more misses than this a rule is given up: a longer one costs less than showing it.
+const MISSES: usize = 1;
+/// How many misses a rule at the threshold would have in the draws that one more miss costs.
+const PRICE: f64 = 2.4;
 
 /// What is to be shown.
 pub(super) struct Prover {
-    pub(super) threshold: f64,
-    pub(super) delta: f64,
+    threshold: f64,
+    delta: f64,
     /// Draws made before the next thought of giving up.
-    pub(super) batch: usize,
+    batch: usize,
     tries: usize,
 }
 
@@ -29,10 +30,8 @@ pub(super) struct Prover {
 pub(super) struct Proof {
     /// The fresh draws.
     pub(super) tally: Tally,
-    /// ln(1/δ) of the look.
-    pub(super) nats: f64,
-    /// Whether it was shown.
-    pub(super) met: bool,
+    /// The lowest precision that is not ruled out.
+    pub(super) low: f64,
 }
 
 impl Prover {
@@ -42,13 +41,17 @@ impl Prover {
 
     /// The draws that a faultless rule needs on its next try.
     pub(super) fn least(&self) -> usize {
-        (-(LOOKS[0].0 * self.share()).ln() / -self.threshold.ln()).ceil().max(1.0) as usize
+        self.course().draws(0)
     }
 
     /// The δ of the next try.
     fn share(&self) -> f64 {
         let before = i32::try_from(self.tries).unwrap_or(i32::MAX);
         self.delta * (1.0 - FALLING) * FALLING.powi(before)
+    }
+
+    fn course(&self) -> Course {
+        Course::new(self.threshold, self.share())
     }
 
     /// Tries one rule with at most `most` draws; `before` are draws that count because nothing was chosen by them.
@@ -58,39 +61,152 @@ impl Prover {
         rule: &[usize],
         before: Tally,
         most: usize,
-    ) -> Result<Proof> {
-        let (first, delta) = (self.least().max(before.trials), self.share());
+    ) -> Result<Option<Proof>> {
+        let (course, share, mut tally) = (self.course(), self.share(), before);
         self.tries += 1;
-        let mut proof = Proof { tally: before, nats: -(LOOKS[0].0 * delta).ln(), met: false };
-        for (share, times) in LOOKS {
-            proof.nats = -(share * delta).ln();
-            let size = first * times;
-            if size - before.trials > most {
-                break;
+        loop {
+            let misses = tally.trials - tally.hits;
+            let size = course.draws(misses);
+            if misses > MISSES || size > before.trials + most {
+                return Ok(None);
             }
-            while proof.tally.trials < size {
-                let count = self.batch.min(size - proof.tally.trials);
-                let fresh = draws.draw(&[(rule, count)])?[0];
-                proof.tally.hits += fresh.hits;
-                proof.tally.trials += fresh.trials;
-                if self.is_hopeless(&proof.tally, first, delta) {
-                    return Ok(proof);
-                }
+            if tally.trials >= size {
+                return Ok(Some(Proof { tally, low: course.low(misses, share) }));
             }
-            if proof.tally.low(proof.nats) >= self.threshold {
-                return Ok(Proof { met: true, ..proof });
-            }
+            // Even shares: a last one of a few draws would cost as much as many.
+            let missing = size - tally.trials;
+            let shares = (missing / self.batch).max(1);
+            let fresh = draws.draw(&[(rule, missing.div_ceil(shares))])?[0];
+            tally.hits += fresh.hits;
+            tally.trials += fresh.trials;
         }
-        Ok(proof)
+    }
+}
+
+/// How many draws a rule must stand, by its misses.
+struct Course {
+    threshold: f64,
+    first: usize,
+    step: usize,
+}
+
+impl Course {
+    /// The shortest one that a rule below the threshold stands with probability `share` at most.
+    fn new(threshold: f64, share: f64) -> Self {
+        let step = (PRICE / (1.0 - threshold)).ceil() as usize;
+        let stands = |first: usize| Self { threshold, first, step }.standing(threshold, MISSES) <= share;
+        let (mut short, mut enough) = (0, 1);
+        while !stands(enough) {
+            (short, enough) = (enough, 2 * enough);
+        }
+        while enough - short > 1 {
+            let middle = short + (enough - short) / 2;
+            *(if stands(middle) { &mut enough } else { &mut short }) = middle;
+        }
+        Self { threshold, first: enough, step }
     }
 
-    /// Whether not even the last look would be passed if the draws went on as they do, with one miss forgiven. Giving up
-    /// costs rules that would have passed, but lets none pass.
-    fn is_hopeless(&self, tally: &Tally, first: usize, delta: f64) -> bool {
-        let misses = (tally.trials - tally.hits).saturating_sub(1);
-        let mean = 1.0 - misses as f64 / tally.trials as f64;
-        let (share, times) = LOOKS[LOOKS.len() - 1];
-        let nats = (first * times) as f64 * divergence(mean, self.threshold);
-        mean < self.threshold || nats < -(share * delta).ln()
+    fn draws(&self, misses: usize) -> usize {
+        self.first + misses * self.step
+    }
+
+    /// How often a rule of this precision passes with so many misses or fewer.
+    fn standing(&self, precision: f64, most: usize) -> f64 {
+        // The chance of each number of misses, of rules that have not passed yet.
+        let mut chances = [0.0; MISSES + 1];
+        chances[0] = 1.0;
+        let (mut passed, mut drawn) = (0.0, 0);
+        for misses in 0..=most {
+            let fresh = self.draws(misses) - drawn;
+            drawn += fresh;
+            let more = misses_of(precision, fresh);
+            let after = |total: usize| (0..=total).map(|before| chances[before] * more[total - before]).sum();
+            chances = std::array::from_fn(after);
+            passed += std::mem::take(&mut chances[misses]);
+        }
+        passed
+    }
+
+    /// The lowest precision that passes with so many misses or fewer with more than this probability; the threshold or more.
+    fn low(&self, misses: usize, share: f64) -> f64 {
+        let (mut low, mut high) = (self.threshold, 1.0);
+        while high - low > TOLERANCE {
+            let middle = 0.5 * (low + high);
+            *(if self.standing(middle, misses) > share { &mut high } else { &mut low }) = middle;
+        }
+        low
+    }
+}
+
+/// The chances of 0, 1, … misses in so many draws.
+fn misses_of(precision: f64, draws: usize) -> [f64; MISSES + 1] {
+    let odds = (1.0 - precision) / precision;
+    let mut chance = precision.powf(draws as f64);
+    std::array::from_fn(|misses| {
+        let this = chance;
+        chance *= draws.saturating_sub(misses) as f64 / (misses + 1) as f64 * odds;
+        this
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    #[test]
+    fn chances_by_hand() {
+        assert_eq!(misses_of(0.5, 2)[..2], [0.25, 0.5]);
+        assert_eq!(misses_of(1.0, 7)[..2], [1.0, 0.0]);
+        // Two draws without a miss, or three with one: the miss must then be among the first two.
+        let course = Course { threshold: 0.5, first: 2, step: 1 };
+        assert_eq!(course.standing(0.5, 0), 0.25);
+        assert_eq!(course.standing(0.5, 1), 0.25 + 2.0 * 0.125);
+    }
+
+    /// How often a rule of this precision stands the course.
+    fn simulated(course: &Course, precision: f64) -> f64 {
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        let mut one = || {
+            let (mut drawn, mut misses) = (0, 0);
+            while misses <= MISSES && drawn < course.draws(misses) {
+                misses += usize::from(random.random::<f64>() >= precision);
+                drawn += 1;
+            }
+            misses <= MISSES
+        };
+        (0..20_000).filter(|_| one()).count() as f64 / 20_000.0
+    }
+
+    #[test]
+    fn standing_is_what_happens() {
+        for (threshold, share) in [(0.95, 0.03), (0.8, 0.1), (0.99, 0.2)] {
+            let course = Course::new(threshold, share);
+            for precision in [threshold, 0.5 + 0.5 * threshold] {
+                let (stated, seen) = (course.standing(precision, MISSES), simulated(&course, precision));
+                assert!((stated - seen).abs() < 0.01, "{threshold} {precision}: {stated}, {seen}");
+            }
+            let short = Course { first: course.first - 1, ..course };
+            assert!(course.standing(threshold, MISSES) <= share);
+            assert!(short.standing(threshold, MISSES) > share);
+        }
+    }
+
+    #[test]
+    fn a_bound_never_lies_below_the_threshold() {
+        let course = Course::new(0.95, 0.03);
+        let lows: Vec<f64> = (0..=MISSES).map(|misses| course.low(misses, 0.03)).collect();
+        assert!(lows.windows(2).all(|pair| pair[0] > pair[1]), "{lows:?}");
+        assert!(lows[MISSES] >= 0.95, "{lows:?}");
+        assert!((lows[0] - 0.03f64.powf(1.0 / course.first as f64)).abs() < 1e-9, "{lows:?}");
+    }
+
+    #[test]
+    fn odd_thresholds_have_a_course() {
+        for threshold in [1e-9, 0.5, 0.999_999] {
+            let course = Course::new(threshold, 1e-6);
+            assert!(course.standing(threshold, MISSES) <= 1e-6, "{threshold}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::search::planted::Planted;
 use crate::{Masker, Words};
+use exegete_core::report::Bounded;
 use exegete_core::{Result, Task};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -33,13 +34,13 @@ fn precision(units: usize, rule: &[usize], stays: Stays<'_>) -> f64 {
     keeps as f64 / (1u64 << free.len()) as f64
 }
 
-/// The rule must be one of these in at least 99 of 100 searches.
+/// The rule must be one of these in at least 99 of 100 searches; other seeds than those that any constant was chosen with.
 fn check(units: usize, stays: Stays<'_>, rules: &[&[usize]]) {
-    let found: Vec<Found> = (0..100).map(|seed| run(units, &Search::default(), seed, stays)).collect();
+    let found: Vec<Found> = (9000..9400).map(|seed| run(units, &Search::default(), seed, stays)).collect();
     let is_right = |found: &Found| found.met && rules.contains(&found.conditions.as_slice());
     let wrong: Vec<_> =
         found.iter().filter(|found| !is_right(found)).map(|f| (&f.conditions, f.met)).collect();
-    assert!(wrong.len() <= 1, "{units} units, {rules:?}: {wrong:?}");
+    assert!(wrong.len() <= 4, "{units} units, {rules:?}: {wrong:?}");
 }
 
 #[test]
@@ -109,6 +110,23 @@ fn promises_are_kept_as_often_as_said() {
 fn a_looser_promise_is_broken_more_often() {
     let loose = Search { threshold: 0.8, delta: 0.95, ..Search::default() };
     assert!(broken_promises(&loose).1 > broken_promises(&Search::default()).1);
+}
+
+#[test]
+fn random_rules_are_what_draws_under_them_give() {
+    // Of 12 units the answer needs the first and either of two others.
+    let stays = |kept: &[bool], _: u64| kept[0] && (kept[1] || kept[2]);
+    let pairs = (0..12).flat_map(|a| (a + 1..12).map(move |b| precision(12, &[a, b], &stays)));
+    let truth = pairs.sum::<f64>() / 66.0;
+    let search = Search { most: 2, threshold: 0.9, ..Search::default() };
+    let random: Vec<Bounded> = (0..200).filter_map(|seed| run(12, &search, seed, &stays).random).collect();
+    assert!(random.len() > 190, "{}", random.len());
+    let mean = random.iter().map(|random| random.value).sum::<f64>() / random.len() as f64;
+    assert!((mean - truth).abs() < 0.02, "{mean} is not {truth}");
+    let inside = random.iter().filter(|random| random.low <= truth && truth <= random.high).count();
+    assert!(inside * 20 >= random.len() * 19, "{inside} of {}", random.len());
+    // Without the weights it would be the precision of the empty rule.
+    assert!((mean - precision(12, &[], &stays)).abs() > 0.05);
 }
 
 #[test]
