@@ -111,8 +111,7 @@ fn measure_all(
 }
 
 fn setup(args: &cli::Bench) -> Result<Setup> {
-    let available = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if args.resources.threads == 0 { available } else { args.resources.threads };
+    let threads = args.resources.count();
     let model = match &args.model {
         Some(dir) => {
             model::folder(Some(dir), "a benchmark needs an engine to measure")?;
@@ -127,7 +126,7 @@ fn setup(args: &cli::Bench) -> Result<Setup> {
         model,
         dir: args.model.clone(),
         threads,
-        memory_bytes: args.resources.memory,
+        memory_bytes: args.resources.memory(),
         runs,
         shape: (1024, 1024, 1024),
     })

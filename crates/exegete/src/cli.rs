@@ -3,10 +3,12 @@
 mod eval;
 mod hiding;
 mod remote;
+mod resources;
 
 pub(crate) use eval::{Depth, Eval};
 pub(crate) use hiding::Hiding;
 pub(crate) use remote::Remote;
+pub(crate) use resources::Resources;
 
 use crate::input::Ask;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -418,27 +420,6 @@ pub(crate) struct Bench {
     /// What the run may use.
     #[command(flatten)]
     pub(crate) resources: Resources,
-}
-
-/// What a run may use of the machine.
-#[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct Resources {
-    /// Threads; 0 for all.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) threads: usize,
-    /// Memory for activations, such as 2GiB or 512MB; weights, and what training keeps for each, come on top.
-    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = crate::size::parse)]
-    pub(crate) memory: usize,
-}
-
-impl Resources {
-    /// How many threads that is on this machine.
-    pub(crate) fn count(&self) -> usize {
-        match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        }
-    }
 }
 
 /// How predictions are written.

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &cli::Eval) -> Result<()> {
     let files = args.explanations.iter().map(|word| File::read(word)).collect::<Result<Vec<_>>>()?;
     let names = names(args, &files)?;
     let pairs = args.pair_column.is_some();
-    let model = model::load(args.model.as_deref(), args.resources.threads, &args.remote, pairs)?;
+    let model = model::load(args.model.as_deref(), &args.resources, &args.remote, pairs)?;
     request.masker = hiding::masker(&args.hiding, &*model)?;
     let corpus = Corpus::read(args, &*model)?;
     let given = elsewhere::fit(&files, &corpus, &*model, request.units, args.limit.is_some())?;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &cli::Eval) -> Result<()> {
     let mut journal = journal.transpose()?;
     let earlier = journal.as_ref().map_or(Ok(Vec::new()), |journal| finished(journal, names.len()))?;
     let cache = args.hiding.cache.as_deref();
-    let drivers = Drivers::new(args.resources.memory, cache, journal.as_ref(), &*model)?;
+    let drivers = Drivers::new(args.resources.memory(), cache, journal.as_ref(), &*model)?;
     let work = Work { model: &*model, drivers, request: &request, corpus: &corpus, given: &given };
     let texts = work.finish(earlier, journal.as_mut())?;
     let contest = Contest { names: &names, target: &args.target, units: request.units };

@@ -19,7 +19,7 @@ use std::time::Instant;
 /// Runs `exegete explain`.
 pub(crate) fn run(args: &cli::Explain) -> Result<()> {
     let mut request = request(args)?;
-    let model = model::load(args.model.as_deref(), args.resources.threads, &args.remote, args.texts.pairs())?;
+    let model = model::load(args.model.as_deref(), &args.resources, &args.remote, args.texts.pairs())?;
     request.masker = hiding::masker(&args.hiding, &*model)?;
     let mut source = Source::open(&args.texts.ask(), model.card().task)?;
     let many = args.texts.input.is_some() || args.texts.text.as_deref() == Some("-");
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &cli::Explain) -> Result<()> {
     if !many {
         let example = source.next()?.context("there is no text")?;
         let cache = args.hiding.cache.as_deref();
-        let drivers = Drivers::new(args.resources.memory, cache, None, &*model)?;
+        let drivers = Drivers::new(args.resources.memory(), cache, None, &*model)?;
         let report = report(args, &*model, example, &request, &drivers)?;
         return write(&report, format.into(), args.output.as_deref());
     }
@@ -137,7 +137,7 @@ fn surveyed(args: &cli::Explain, model: &dyn Model, source: &mut Source, request
         let ask = Ask { input: Some(path), ..args.texts.ask() };
         held_out = Some(all(&mut Source::open(&ask, model.card().task)?)?);
     }
-    let drivers = Drivers::new(args.resources.memory, args.hiding.cache.as_deref(), None, model)?;
+    let drivers = Drivers::new(args.resources.memory(), args.hiding.cache.as_deref(), None, model)?;
     let (items, spent) = drivers.with(|driver| {
         survey(&Corpus { model, driver, examples: &examples, held_out: held_out.as_deref(), request })
     });
@@ -182,7 +182,7 @@ fn resumable(
     );
     let mut journal = Journal::take_up(path, &(asked, &model.card().fingerprint, input))?;
     let cache = args.hiding.cache.as_deref();
-    let drivers = Drivers::new(args.resources.memory, cache, Some(&journal), model)?;
+    let drivers = Drivers::new(args.resources.memory(), cache, Some(&journal), model)?;
     let progress = progress::bytes(source);
     let mut row = 0;
     while let Some(example) = source.next()? {
@@ -211,7 +211,7 @@ fn stream(
     format: cli::ReportFormat,
     path: Option<&Path>,
 ) -> Result<()> {
-    let drivers = Drivers::new(args.resources.memory, args.hiding.cache.as_deref(), None, model)?;
+    let drivers = Drivers::new(args.resources.memory(), args.hiding.cache.as_deref(), None, model)?;
     let mut output = Output::open(path)?;
     let options = options(&output);
     let progress = progress::bytes(source);

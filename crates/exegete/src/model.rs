@@ -1,6 +1,6 @@
 //! Opening models for the commands, and `exegete model info|sites`.
 
-use crate::cli::{Export, Folder, Remote, TableFormat};
+use crate::cli::{Export, Folder, Remote, Resources, TableFormat};
 use crate::table;
 use anyhow::{Result, bail};
 use exegete::{Card, Example, Field, Model, Options, Precision, RemoteOptions, SiteInfo, Task};
@@ -11,15 +11,18 @@ use std::sync::Arc;
 /// The model a command was asked to use, a folder's or one at an address, with its warnings said.
 pub(crate) fn load(
     model: Option<&Path>,
-    threads: usize,
+    resources: &Resources,
     remote: &Remote,
     pairs: bool,
 ) -> Result<Arc<dyn Model>> {
     let model = match address(model) {
-        Some(address) => exegete::connect(address, &remote.options(address, pairs)?)?,
+        Some(address) => {
+            resources.check_unused()?;
+            exegete::connect(address, &remote.options(address, pairs)?)?
+        }
         None => {
             remote.check_unused()?;
-            open(model, threads)?
+            open(model, resources.threads())?
         }
     };
     warn(model.card());

@@ -81,8 +81,8 @@ fn settings(args: &cli::Train) -> Settings {
         dropout: args.dropout,
         max_tokens: args.max_tokens,
         seed: args.seed,
-        threads: args.resources.threads,
-        memory_bytes: args.resources.memory,
+        threads: args.resources.threads(),
+        memory_bytes: args.resources.memory(),
     }
 }
 

@@ -38,8 +38,7 @@ impl Effort {
 
     /// Whether the error bars are small enough.
     pub fn met(&self, values: &[f64], errors: &[f64]) -> bool {
-        let largest = values.iter().fold(0.0, |top: f64, value| top.max(value.abs()));
-        errors.iter().all(|&error| error <= self.tolerance * largest)
+        imprecision(values, errors) <= self.tolerance
     }
 
     /// What the reader must know where the budget ended first.
@@ -53,6 +52,20 @@ impl Effort {
             )
         })
     }
+}
+
+/// The largest standard error as a share of the largest score.
+pub(crate) fn imprecision(values: &[f64], errors: &[f64]) -> f64 {
+    let largest = |list: &[f64]| list.iter().fold(0.0, |top: f64, x| top.max(x.abs()));
+    let error = largest(errors);
+    if error == 0.0 { 0.0 } else { error / largest(values) }
+}
+
+/// How many samples to look at next, as errors fall with the root of their number: a tenth more at least, and half as many
+/// again at most, because early errors are not well known.
+pub(crate) fn more(samples: usize, imprecision: f64, tolerance: f64) -> usize {
+    let factor = (imprecision / tolerance).powi(2).clamp(1.1, 1.5);
+    (samples as f64 * factor).ceil() as usize
 }
 
 #[cfg(test)]
@@ -69,7 +82,14 @@ mod tests {
         assert_eq!((adaptive.samples, adaptive.budget), (None, 2000));
         assert!(adaptive.met(&[1.0, -2.0], &[0.2, 0.1]));
         assert!(!adaptive.met(&[1.0, -2.0], &[0.21, 0.1]));
+        assert!(adaptive.met(&[0.0], &[0.0]) && !adaptive.met(&[0.0], &[0.1]));
         assert!(adaptive.note(&[1.0, -2.0], &[0.2, 0.1]).is_none());
         assert!(adaptive.note(&[1.0], &[0.3]).unwrap().contains("2000 rows"));
+    }
+
+    #[test]
+    fn steps_go_to_where_the_errors_should_do() {
+        let steps = [0.06, 0.0501, 0.2, f64::INFINITY].map(|imprecision| more(100, imprecision, 0.05));
+        assert_eq!(steps, [144, 111, 150, 150]);
     }
 }

@@ -62,6 +62,8 @@ fn faults_are_one_line() {
     assert_error(&at("default", &["--timeout", "2"]), &["--timeout is for models at an address"]);
     assert_error(&at("cmd: cat", &["--timeout", "soon"]), &["'soon' is not a time"]);
     assert_error(&at("cmd: cat", &["--batch", "0"]), &["--batch"]);
+    assert_error(&at("cmd: cat", &["--threads", "1"]), &["--threads", "models that run here"]);
+    assert_error(&at("http://localhost:1", &["--memory", "1GiB"]), &["--memory", "models that run here"]);
 }
 
 #[test]

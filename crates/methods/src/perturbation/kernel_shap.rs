@@ -9,6 +9,7 @@
 use super::game::{Game, Shares, Table};
 use super::moments::Moments;
 use crate::cholesky::Cholesky;
+use crate::effort::{imprecision, more};
 use crate::evidence::shuffled;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New};
 use crate::{Effort, Explained, Job, Masked};
@@ -70,8 +71,7 @@ pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> 
         return Ok(Shares::certain(values, &table));
     }
     let first = effort.samples.unwrap_or(FIRST.max(EACH * n)).min(most);
-    // Where all sets fit, there is nothing to gain from stopping early.
-    let mut planned = if all_sets(n) <= most as f64 { most } else { first };
+    let mut planned = first;
     let mut drawn = Vec::new();
     loop {
         let layers = Layers::new(n, planned);
@@ -84,7 +84,7 @@ pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> 
         if planned >= most || effort.samples.is_none() && effort.met(&values, &errors) {
             return Ok(Shares::sampled(values, errors, planned.min(layers.samples()), &table));
         }
-        planned = (planned + (planned / 4).max(8)).min(most);
+        planned = more(planned, imprecision(&values, &errors), effort.tolerance).min(most);
     }
 }
 

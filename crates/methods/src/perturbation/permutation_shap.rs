@@ -5,6 +5,7 @@
 
 use super::game::{Game, Shares, Table};
 use super::moments::Moments;
+use crate::effort::{imprecision, more};
 use crate::evidence::shuffled;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New};
 use crate::{Effort, Explained, Job, Masked};
@@ -72,7 +73,7 @@ pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> 
         if moments.count >= goal || effort.met(&moments.means, &errors) {
             return Ok(Shares::sampled(moments.means, errors, moments.count, &table));
         }
-        planned = moments.count + (moments.count / 4).max(2);
+        planned = more(moments.count, imprecision(&moments.means, &errors), effort.tolerance);
     }
 }
 

@@ -3,6 +3,7 @@ use super::guess::Guess;
 use super::rows::{Linear, Rows};
 use super::sample::Stratum;
 use crate::cholesky::{Cholesky, dot};
+use crate::effort::imprecision;
 
 /// The penalty on squared weights, on the scale where a row that is the whole text weighs one.
 pub(super) const PENALTY: f64 = 1.0;
@@ -53,9 +54,7 @@ impl Picture {
 
     /// The largest standard error as a share of the largest weight.
     pub(super) fn imprecision(&self) -> f64 {
-        let largest = |list: &[f64]| list.iter().fold(0.0, |top: f64, v| top.max(v.abs()));
-        let error = largest(&self.errors);
-        if error == 0.0 { 0.0 } else { error / largest(&self.weights) }
+        imprecision(&self.weights, &self.errors)
     }
 }
 

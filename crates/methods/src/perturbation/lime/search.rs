@@ -2,6 +2,7 @@ use super::choose::Choice;
 use super::picture::Picture;
 use super::rows::Rows;
 use super::sample::{Sample, Sampling};
+use crate::effort::more;
 use crate::perturbation::Game;
 use exegete_core::Result;
 use rand_chacha::ChaCha8Rng;
@@ -46,21 +47,20 @@ impl Search {
         let words = game.players();
         let mut sample = Sample::new(words, self.sampling, random);
         let mut values = Vec::new();
-        let (mut goal, most) = match self.size {
-            Size::Fixed(samples) => (samples, samples),
-            Size::Until(_, budget) => (budget.min(FIRST.max(FOR_EACH_WORD * words)), budget),
+        let (mut goal, most, tolerance) = match self.size {
+            Size::Fixed(samples) => (samples, samples, 0.0),
+            Size::Until(tolerance, most) => (most.min(FIRST.max(FOR_EACH_WORD * words)), most, tolerance),
         };
         loop {
             sample.grow(goal);
             values.extend(game.values(&sample.sets()[values.len()..])?);
             let picture = self.picture(&sample, &values);
-            let precise =
-                matches!(self.size, Size::Until(tolerance, _) if picture.imprecision() <= tolerance);
-            if precise || goal >= most || sample.is_complete() {
+            let imprecision = picture.imprecision();
+            if imprecision <= tolerance || goal >= most || sample.is_complete() {
                 let (samples, whole) = (values.len(), values[0]);
                 return Ok(Found { picture, samples, whole, is_exact: sample.is_complete() });
             }
-            goal = most.min(goal + (goal / 4).max(1));
+            goal = most.min(more(goal, imprecision, tolerance));
         }
     }
 
