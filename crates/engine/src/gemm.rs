@@ -1,6 +1,7 @@
 //! Matrix products over the `gemm` crate, with every view checked against its slice.
 
-use crate::kernels::panel::{self, Pack, Panels, Start, Weight};
+use crate::kernels::pack::{COLUMNS, Pack, Weight};
+use crate::kernels::panel::{self, Panels, Start};
 use crate::scalar::Real;
 use rayon::prelude::*;
 use std::marker::PhantomData;
@@ -214,7 +215,7 @@ impl Product<'_, f32> {
         // Whole panels; a few parts a thread even out their pace.
         let threads = self.threads.max(self.helpers);
         let parts = if threads > 1 && m * n * k > LEAST_PARALLEL_WORK { threads * 4 } else { 1 };
-        let width = n.div_ceil(parts * panel::COLUMNS) * panel::COLUMNS;
+        let width = n.div_ceil(parts * COLUMNS) * COLUMNS;
         let run = |part: usize| panels.run(part * width, ((part + 1) * width).min(n));
         if parts == 1 {
             run(0);

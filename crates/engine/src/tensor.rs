@@ -1,5 +1,5 @@
 use crate::context::{Buffer, Context};
-use crate::kernels::panel::Pack;
+use crate::kernels::pack::Pack;
 use crate::scalar::Scalar;
 use std::fmt;
 use std::sync::Arc;

@@ -6,10 +6,12 @@
 //! - [`Faulty`]: any model with one planted [`Fault`], to show that a suite can fail.
 //! - [`golden`]: expected values recorded from PyTorch, and the comparison with them.
 //! - [`attributions`]: expected attributions, recorded from PyTorch and Captum.
+//! - [`http`]: as much of HTTP as a server for tests needs.
 
 pub mod attributions;
 mod faulty;
 pub mod golden;
+pub mod http;
 mod net;
 mod toy;
 

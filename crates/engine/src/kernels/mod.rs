@@ -5,6 +5,7 @@ pub(crate) mod dropout;
 pub(crate) mod elementwise;
 pub(crate) mod linear;
 pub(crate) mod norm;
+pub(crate) mod pack;
 pub(crate) mod panel;
 pub(crate) mod rows;
 pub(crate) mod signed;

@@ -2,12 +2,11 @@
 //!
 //! General matrix products pack both sides into large blocks, which they must then fetch again, and with the rows of
 //! a few texts that costs as much as the arithmetic. Here rows are read where they are. A weight that multiplies often
-//! is kept as panels ([`Pack`]); of another, each panel is copied just before it is used. Both ways give the same bits,
+//! is kept as panels ([`super::pack::Pack`]); of another, each panel is copied just before it is used. Both ways give the same bits,
 //! and so does every number of rows: how a row's sums are taken depends on the weight alone.
 
+use super::pack::{COLUMNS, Part, SWEEP, Weight};
 use std::ops::Range;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -19,17 +18,11 @@ pub(crate) const MOST_ROWS: usize = 288;
 pub(crate) const LEAST_INNER: usize = 128;
 pub(crate) const LEAST_COLUMNS: usize = 64;
 
-/// Columns of a panel: two registers.
-pub(crate) const COLUMNS: usize = 16;
-
 /// Rows of a full tile: with two registers each, twelve sums, two weights and an input fill the sixteen registers.
 const TILE_ROWS: usize = 6;
 
 /// Rows whose part of a sweep stays in the second-level cache.
 const BLOCK_ROWS: usize = 48 * TILE_ROWS;
-
-/// Inner elements of a panel, so that it takes half of the first-level cache.
-const SWEEP: usize = 256;
 
 /// Whether this machine has what the tile needs.
 pub(crate) fn available() -> bool {
@@ -41,41 +34,6 @@ pub(crate) fn available() -> bool {
     {
         false
     }
-}
-
-/// The panels of one weight for one direction, made when it has multiplied so many rows that copying it pays.
-#[derive(Debug, Default)]
-pub(crate) struct Pack {
-    rows: AtomicUsize,
-    claimed: AtomicBool,
-    panels: OnceLock<Vec<f32>>,
-}
-
-/// Rows after which a copy has cost less than doing without.
-const ROWS_UNTIL_KEPT: usize = 128;
-
-impl Pack {
-    /// All panels, for a product of `rows`; none where it is too early, or while another thread makes them.
-    pub(crate) fn panels(&self, rows: usize, make: impl FnOnce() -> Vec<f32>) -> Option<&[f32]> {
-        if let Some(panels) = self.panels.get() {
-            return Some(panels);
-        }
-        let enough = self.rows.fetch_add(rows, Ordering::Relaxed) + rows > ROWS_UNTIL_KEPT;
-        if !enough || self.claimed.swap(true, Ordering::Relaxed) {
-            return None;
-        }
-        Some(self.panels.get_or_init(make))
-    }
-}
-
-/// w\[k, n\], of which either rows or columns are contiguous.
-#[derive(Clone, Copy)]
-pub(crate) struct Weight<'a> {
-    pub(crate) data: &'a [f32],
-    pub(crate) row: usize,
-    pub(crate) col: usize,
-    /// Its inner length and columns.
-    pub(crate) size: (usize, usize),
 }
 
 /// y\[m, n\] = start + scale · x\[m, k\] · w\[k, n\]; rows of x and y are contiguous.
@@ -103,93 +61,9 @@ pub(crate) enum Start<'a> {
     Row(&'a [f32]),
 }
 
-/// A part of w: `length` inner elements from `start` on, `width` columns from `column` on.
-#[derive(Clone, Copy)]
-struct Part {
-    start: usize,
-    length: usize,
-    column: usize,
-    width: usize,
-}
-
-impl Weight<'_> {
-    /// Inner elements a sweep: all sweeps of about the same length, in whole registers.
-    fn sweep(self) -> usize {
-        let k = self.size.0;
-        k.div_ceil(k.div_ceil(SWEEP) * 8) * 8
-    }
-
-    /// The part of one panel.
-    fn part(self, start: usize, column: usize, last: usize) -> Part {
-        let length = self.sweep().min(self.size.0 - start);
-        Part { start, length, column, width: COLUMNS.min(last - column) }
-    }
-
-    /// Where a panel lies among all of them.
-    fn offset(self, part: Part) -> usize {
-        part.start * self.size.1.next_multiple_of(COLUMNS) + part.column * part.length
-    }
-
-    /// Every panel, sweep by sweep.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn panels(self) -> Vec<f32> {
-        let (k, n) = self.size;
-        let mut all = vec![0.0; k * n.next_multiple_of(COLUMNS)];
-        for start in (0..k).step_by(self.sweep()) {
-            for column in (0..n).step_by(COLUMNS) {
-                let part = self.part(start, column, n);
-                let panel = &mut all[self.offset(part)..][..part.length * COLUMNS];
-                // SAFETY: only called where `available` holds; the part lies inside w and the panel has its length.
-                #[allow(unsafe_code, reason = "SIMD intrinsics over checked slices")]
-                unsafe {
-                    self.fill(panel.as_mut_ptr(), part);
-                }
-            }
-        }
-        all
-    }
-}
-
 /// One panel of w: rows of sixteen, zero beyond the last column.
 #[repr(align(64))]
 struct Panel([f32; SWEEP * COLUMNS]);
-
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code, reason = "SIMD intrinsics over checked slices")]
-impl Weight<'_> {
-    /// Copies a part of w.
-    ///
-    /// # Safety
-    /// [`available`] holds, the part lies inside w, and `to` is writable for its length times [`COLUMNS`].
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn fill(self, to: *mut f32, part: Part) {
-        let Part { start, length, column, width } = part;
-        // SAFETY: reads stay inside the part, and writes below `length` rows of the panel.
-        unsafe {
-            let w = self.data.as_ptr().add(start * self.row + column * self.col);
-            let mut done = 0;
-            if width == COLUMNS && self.col == 1 {
-                for i in 0..length {
-                    let from = w.add(i * self.row);
-                    _mm256_storeu_ps(to.add(i * 16), _mm256_loadu_ps(from));
-                    _mm256_storeu_ps(to.add(i * 16 + 8), _mm256_loadu_ps(from.add(8)));
-                }
-                done = length;
-            } else if width == COLUMNS && self.row == 1 {
-                done = length - length % 8;
-                for i in (0..done).step_by(8) {
-                    turn(w.add(i), self.col, to.add(i * 16));
-                    turn(w.add(i + 8 * self.col), self.col, to.add(i * 16 + 8));
-                }
-            }
-            for i in done..length {
-                for c in 0..COLUMNS {
-                    *to.add(i * 16 + c) = if c < width { *w.add(i * self.row + c * self.col) } else { 0.0 };
-                }
-            }
-        }
-    }
-}
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, clippy::needless_range_loop, reason = "SIMD intrinsics over checked slices")]
@@ -331,14 +205,6 @@ impl Panels<'_> {
     pub(crate) unsafe fn columns(&self, _: usize, _: usize) {}
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-impl Weight<'_> {
-    /// Never called: [`available`] is false.
-    pub(crate) fn panels(self) -> Vec<f32> {
-        Vec::new()
-    }
-}
-
 /// One inner element of R rows times a panel.
 ///
 /// # Safety
@@ -360,33 +226,6 @@ unsafe fn step<const R: usize>(
             let input = _mm256_broadcast_ss(&*rows[r].add(i));
             sums[r][0] = _mm256_fmadd_ps(input, weights[0], sums[r][0]);
             sums[r][1] = _mm256_fmadd_ps(input, weights[1], sums[r][1]);
-        }
-    }
-}
-
-/// Eight rows of eight, turned into columns: element (r, c) goes to `to[16·c + r]`.
-///
-/// # Safety
-/// The machine has AVX2; the rows are readable and the columns writable.
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code, reason = "SIMD intrinsics over checked slices")]
-#[target_feature(enable = "avx2")]
-unsafe fn turn(from: *const f32, stride: usize, to: *mut f32) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let half = |r: usize, c: usize| {
-            let low = _mm256_castps128_ps256(_mm_loadu_ps(from.add(r * stride + c)));
-            _mm256_insertf128_ps(low, _mm_loadu_ps(from.add((r + 4) * stride + c)), 1)
-        };
-        for c in [0, 4] {
-            let (a, b, d, e) = (half(0, c), half(1, c), half(2, c), half(3, c));
-            let (ab, de) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(d, e));
-            let (hab, hde) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(d, e));
-            let to = to.add(16 * c);
-            _mm256_storeu_ps(to, _mm256_shuffle_ps(ab, de, 0b01_00_01_00));
-            _mm256_storeu_ps(to.add(16), _mm256_shuffle_ps(ab, de, 0b11_10_11_10));
-            _mm256_storeu_ps(to.add(32), _mm256_shuffle_ps(hab, hde, 0b01_00_01_00));
-            _mm256_storeu_ps(to.add(48), _mm256_shuffle_ps(hab, hde, 0b11_10_11_10));
         }
     }
 }

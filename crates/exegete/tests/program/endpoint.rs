@@ -1,9 +1,10 @@
 //! A long run over an endpoint that dies on the way: nothing is lost, and nothing that was answered is asked again.
 
 use crate::harness::exegete;
+use exegete_testkit::http::{request, respond};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::BufReader;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
@@ -35,16 +36,8 @@ fn serve(listener: TcpListener, most: usize, answered: &Mutex<Answered>) {
 
 /// The texts of one request; none where the connection ended.
 fn read(stream: &mut BufReader<TcpStream>) -> Option<Vec<String>> {
-    let (mut length, mut line) = (0, String::new());
-    while stream.read_line(&mut line).ok()? > 0 && !line.trim().is_empty() {
-        let lower = line.trim().to_ascii_lowercase();
-        length = lower.strip_prefix("content-length:").map_or(length, |value| value.trim().parse().unwrap());
-        line.clear();
-    }
-    let mut body = vec![0; length];
-    stream.read_exact(&mut body).ok().filter(|()| length > 0)?;
-    let body: Value = serde_json::from_slice(&body).unwrap();
-    Some(body["texts"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect())
+    let body = request(stream)?;
+    Some(body["texts"].as_array()?.iter().map(|text| text.as_str().unwrap().to_owned()).collect())
 }
 
 fn write(stream: &mut TcpStream, texts: &[String]) -> bool {
@@ -52,10 +45,8 @@ fn write(stream: &mut TcpStream, texts: &[String]) -> bool {
         let yes = 1.0 / (1.0 + text.len() as f64);
         [1.0 - yes, yes]
     };
-    let body =
-        json!({"scores": texts.iter().map(row).collect::<Vec<_>>(), "labels": ["no", "yes"]}).to_string();
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
-    stream.write_all((head + &body).as_bytes()).is_ok()
+    let rows: Vec<_> = texts.iter().map(row).collect();
+    respond(stream, "200 OK", &json!({"scores": rows, "labels": ["no", "yes"]}).to_string())
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A server of a few lines that answers as a test tells it to.
 
+use exegete_testkit::http::{head, request, respond};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -50,7 +51,7 @@ impl Server {
                     (Arc::clone(&script), Arc::clone(&requests), Arc::clone(&bodies));
                 thread::spawn(move || {
                     let mut stream = BufReader::new(stream);
-                    while let Some(body) = read(&mut stream) {
+                    while let Some(body) = request(&mut stream) {
                         let number = requests.fetch_add(1, Ordering::SeqCst);
                         bodies.lock().unwrap().push(body.clone());
                         if !write(stream.get_mut(), script(number, &body)) {
@@ -86,30 +87,11 @@ pub(crate) fn sound(request: &Value) -> String {
     json!({"scores": rows, "labels": ["no", "yes"]}).to_string()
 }
 
-fn read(stream: &mut BufReader<TcpStream>) -> Option<Value> {
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if stream.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        let line = line.trim().to_ascii_lowercase();
-        if line.is_empty() {
-            break;
-        }
-        length = line.strip_prefix("content-length:").map_or(length, |value| value.trim().parse().unwrap());
-    }
-    let mut body = vec![0; length];
-    stream.read_exact(&mut body).ok()?;
-    Some(serde_json::from_slice(&body).unwrap())
-}
-
 /// Whether the connection stays open.
 fn write(stream: &mut TcpStream, step: Step) -> bool {
-    let head = |status: &str, length: usize| format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n");
     match step {
-        Step::Reply(body) => stream.write_all((head("200 OK", body.len()) + &body).as_bytes()).is_ok(),
-        Step::Status(status, body) => stream.write_all((head(status, body.len()) + &body).as_bytes()).is_ok(),
+        Step::Reply(body) => respond(stream, "200 OK", &body),
+        Step::Status(status, body) => respond(stream, status, &body),
         Step::Raw(bytes) => {
             let _ = stream.write_all(&bytes);
             false
