@@ -112,8 +112,8 @@ impl Growth<'_, '_> {
     fn find(mut self) -> Result<Found> {
         let empty = self.draws.draw(&[(&[], self.search.batch)])?[0];
         self.step(&[]);
-        // Nothing was chosen yet, so these draws count.
-        if let Some(proof) = self.prove(&[], empty)? {
+        let left = self.left();
+        if let Some(proof) = self.prover.attempt_empty(&mut self.draws, empty, left)? {
             return self.finish(&[], proof);
         }
         if let Some((rule, proof)) = self.guessed()? {
@@ -172,7 +172,7 @@ impl Growth<'_, '_> {
     fn try_best(&mut self, rules: &[Conditions], before: &[Conditions]) -> Result<Tried> {
         let best = self.best(rules, TRIES);
         for rule in best.iter().filter(|rule| !before.contains(rule)) {
-            if let Some(proof) = self.prove(rule, Tally::default())? {
+            if let Some(proof) = self.prove(rule)? {
                 return Ok((best.clone(), Some((rule.clone(), proof))));
             }
         }
@@ -180,13 +180,13 @@ impl Growth<'_, '_> {
     }
 
     /// A proof that the rule is precise enough; none where what is known speaks against it or the draws do not suffice.
-    fn prove(&mut self, rule: &[usize], before: Tally) -> Result<Option<Proof>> {
+    fn prove(&mut self, rule: &[usize]) -> Result<Option<Proof>> {
         let promising = self.draws.tally(rule).mean() >= self.search.threshold;
         let left = self.left();
-        if !promising || left + before.trials < self.prover.least() {
+        if !promising || left < self.prover.least() {
             return Ok(None);
         }
-        self.prover.attempt(&mut self.draws, rule, before, left)
+        self.prover.attempt(&mut self.draws, rule, left)
     }
 
     /// Draws that are left when the evidence has had its own.

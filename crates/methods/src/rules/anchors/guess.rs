@@ -34,7 +34,7 @@ impl Growth<'_, '_> {
                 return Ok(None);
             }
             if easy {
-                if let Some(proof) = self.prover.attempt(&mut self.draws, &rule, Tally::default(), left)? {
+                if let Some(proof) = self.prover.attempt(&mut self.draws, &rule, left)? {
                     return self.shortened(rule, proof).map(Some);
                 }
             } else {
@@ -86,7 +86,7 @@ impl Growth<'_, '_> {
         if rule.len() < LONG || shorter == rule || left < self.prover.least() {
             return Ok((rule, proof));
         }
-        let other = self.prover.attempt(&mut self.draws, &shorter, Tally::default(), left)?;
+        let other = self.prover.attempt(&mut self.draws, &shorter, left)?;
         Ok(other.map_or((rule, proof), |other| (shorter, other)))
     }
 }

@@ -1,15 +1,18 @@
 //! Whether a rule is as precise as it should be, shown by draws that were made after it was chosen.
 //!
 //! A rule that looked best of many looks better than it is. So only fresh draws count for it, and the share δ of errors
-//! that is allowed for is spent over all tries: the rule that is tried after j others has (1 − r)·rʲ·δ. A try passes when it
-//! has no more than c misses in a + c·b draws, for some c up to [`MISSES`]; a is the smallest number with which a rule just
-//! below the threshold passes with no more than the try's share.
+//! that is allowed for is spent over all tries: a share e of δ for the empty rule, whether or not it is tried, and
+//! (1 − e)·(1 − r)·rʲ·δ for the rule that is tried after j others. A try passes when it has no more than c misses in
+//! a + c·b draws, for some c up to [`MISSES`]; a is the smallest number with which a rule just below the threshold passes
+//! with no more than the try's share.
 
 use super::draws::Draws;
 use super::kl::{TOLERANCE, Tally};
 use exegete_core::Result;
 
-/// Each try has this share of the δ of the one before: r.
+/// The empty rule's share: e. Whether it is tried depends on the draws that count for it, so its share is never saved.
+const EMPTY: f64 = 0.2;
+/// Each other try has this share of the δ of the one before: r.
 const FALLING: f64 = 0.35;
 /// With more misses than this a rule is given up: a longer one costs less than showing it.
 const MISSES: usize = 1;
@@ -39,31 +42,48 @@ impl Prover {
         Self { threshold, delta, batch, tries: 0 }
     }
 
-    /// The draws that a faultless rule needs on its next try.
+    /// The draws that a faultless rule with conditions needs on its next try.
     pub(super) fn least(&self) -> usize {
-        self.course().draws(0)
+        Course::new(self.threshold, self.share()).draws(0)
     }
 
-    /// The δ of the next try.
+    /// The δ of the next try of a rule with conditions.
     fn share(&self) -> f64 {
         let before = i32::try_from(self.tries).unwrap_or(i32::MAX);
-        self.delta * (1.0 - FALLING) * FALLING.powi(before)
+        self.delta * (1.0 - EMPTY) * (1.0 - FALLING) * FALLING.powi(before)
     }
 
-    fn course(&self) -> Course {
-        Course::new(self.threshold, self.share())
+    /// Tries the empty rule with at most `most` draws beside those before, which count because nothing was chosen by them.
+    pub(super) fn attempt_empty(
+        &self,
+        draws: &mut Draws<'_>,
+        before: Tally,
+        most: usize,
+    ) -> Result<Option<Proof>> {
+        self.run(draws, &[], before, self.delta * EMPTY, most)
     }
 
-    /// Tries one rule with at most `most` draws; `before` are draws that count because nothing was chosen by them.
+    /// Tries a rule with conditions with at most `most` draws.
     pub(super) fn attempt(
         &mut self,
         draws: &mut Draws<'_>,
         rule: &[usize],
-        before: Tally,
         most: usize,
     ) -> Result<Option<Proof>> {
-        let (course, share, mut tally) = (self.course(), self.share(), before);
+        let share = self.share();
         self.tries += 1;
+        self.run(draws, rule, Tally::default(), share, most)
+    }
+
+    fn run(
+        &self,
+        draws: &mut Draws<'_>,
+        rule: &[usize],
+        before: Tally,
+        share: f64,
+        most: usize,
+    ) -> Result<Option<Proof>> {
+        let (course, mut tally) = (Course::new(self.threshold, share), before);
         loop {
             let misses = tally.trials - tally.hits;
             let size = course.draws(misses);
@@ -200,6 +220,17 @@ mod tests {
         assert!(lows.windows(2).all(|pair| pair[0] > pair[1]), "{lows:?}");
         assert!(lows[MISSES] >= 0.95, "{lows:?}");
         assert!((lows[0] - 0.03f64.powf(1.0 / course.first as f64)).abs() < 1e-9, "{lows:?}");
+    }
+
+    #[test]
+    fn no_more_than_delta_is_spent() {
+        let mut prover = Prover::new(0.95, 0.05, 24);
+        let mut spent = 0.05 * EMPTY;
+        for tries in 0..60 {
+            prover.tries = tries;
+            spent += prover.share();
+        }
+        assert!((spent - 0.05).abs() < 1e-12, "{spent}");
     }
 
     #[test]
