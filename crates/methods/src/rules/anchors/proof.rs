@@ -3,7 +3,7 @@
 //! A rule that looked best of many looks better than it is. So only fresh draws count for it, and the share δ of errors
 //! that is allowed for is spent over all tries: a share e of δ for the empty rule, whether or not it is tried, and
 //! (1 − e)·(1 − r)·rʲ·δ for the rule that is tried after j others. A try passes when it has no more than c misses in
-//! a + c·b draws, for some c up to [`MISSES`]; a is the smallest number with which a rule just below the threshold passes
+//! a + c·b draws, for some c up to a number that the threshold gives; a is the smallest number with which a rule just below the threshold passes
 //! with no more than the try's share.
 
 use super::draws::Draws;
@@ -14,10 +14,6 @@ use exegete_core::Result;
 const EMPTY: f64 = 0.2;
 /// Each other try has this share of the δ of the one before: r.
 const FALLING: f64 = 0.35;
-/// With more misses than this a rule is given up: a longer one costs less than showing it.
-const MISSES: usize = 1;
-/// How many misses a rule at the threshold would have in the draws that one more miss costs.
-const PRICE: f64 = 2.4;
 
 /// What is to be shown.
 pub(super) struct Prover {
@@ -87,7 +83,7 @@ impl Prover {
         loop {
             let misses = tally.trials - tally.hits;
             let size = course.draws(misses);
-            if misses > MISSES || size > before.trials + most {
+            if misses > course.most || size > before.trials + most {
                 return Ok(None);
             }
             if tally.trials >= size {
@@ -106,6 +102,8 @@ impl Prover {
 /// How many draws a rule must stand, by its misses.
 struct Course {
     threshold: f64,
+    /// The most misses.
+    most: usize,
     first: usize,
     step: usize,
 }
@@ -113,8 +111,14 @@ struct Course {
 impl Course {
     /// The shortest one that a rule below the threshold stands with probability `share` at most.
     fn new(threshold: f64, share: f64) -> Self {
-        let step = (PRICE / (1.0 - threshold)).ceil() as usize;
-        let stands = |first: usize| Self { threshold, first, step }.standing(threshold, MISSES) <= share;
+        let allowed = 1.0 - threshold;
+        // At 0.95 and above one miss is forgiven and costs the draws in which a rule at the threshold has 2.4: a longer rule
+        // costs less than showing one that misses more. Below, draws are cheap and misses common: the test is as fine as
+        // about as many draws allow.
+        let most = 1 + (90.0 * (allowed - 0.05).max(0.0)).round() as usize;
+        let step = ((1.0 + 0.07 / allowed).min(2.4) / allowed).ceil() as usize;
+        let course = |first: usize| Self { threshold, most, first, step };
+        let stands = |first: usize| course(first).standing(threshold, most) <= share;
         let (mut short, mut enough) = (0, 1);
         while !stands(enough) {
             (short, enough) = (enough, 2 * enough);
@@ -123,7 +127,7 @@ impl Course {
             let middle = short + (enough - short) / 2;
             *(if stands(middle) { &mut enough } else { &mut short }) = middle;
         }
-        Self { threshold, first: enough, step }
+        course(enough)
     }
 
     fn draws(&self, misses: usize) -> usize {
@@ -133,15 +137,15 @@ impl Course {
     /// How often a rule of this precision passes with so many misses or fewer.
     fn standing(&self, precision: f64, most: usize) -> f64 {
         // The chance of each number of misses, of rules that have not passed yet.
-        let mut chances = [0.0; MISSES + 1];
+        let mut chances = vec![0.0; most + 1];
         chances[0] = 1.0;
         let (mut passed, mut drawn) = (0.0, 0);
         for misses in 0..=most {
             let fresh = self.draws(misses) - drawn;
             drawn += fresh;
-            let more = misses_of(precision, fresh);
+            let more = misses_of(precision, fresh, most);
             let after = |total: usize| (0..=total).map(|before| chances[before] * more[total - before]).sum();
-            chances = std::array::from_fn(after);
+            chances = (0..=most).map(after).collect();
             passed += std::mem::take(&mut chances[misses]);
         }
         passed
@@ -158,15 +162,16 @@ impl Course {
     }
 }
 
-/// The chances of 0, 1, … misses in so many draws.
-fn misses_of(precision: f64, draws: usize) -> [f64; MISSES + 1] {
+/// The chances of 0, 1, … `most` misses in so many draws.
+fn misses_of(precision: f64, draws: usize, most: usize) -> Vec<f64> {
     let odds = (1.0 - precision) / precision;
     let mut chance = precision.powf(draws as f64);
-    std::array::from_fn(|misses| {
+    let next = |misses: usize| {
         let this = chance;
         chance *= draws.saturating_sub(misses) as f64 / (misses + 1) as f64 * odds;
         this
-    })
+    };
+    (0..=most).map(next).collect()
 }
 
 #[cfg(test)]
@@ -177,10 +182,10 @@ mod tests {
 
     #[test]
     fn chances_by_hand() {
-        assert_eq!(misses_of(0.5, 2)[..2], [0.25, 0.5]);
-        assert_eq!(misses_of(1.0, 7)[..2], [1.0, 0.0]);
+        assert_eq!(misses_of(0.5, 2, 3), [0.25, 0.5, 0.25, 0.0]);
+        assert_eq!(misses_of(1.0, 7, 1), [1.0, 0.0]);
         // Two draws without a miss, or three with one: the miss must then be among the first two.
-        let course = Course { threshold: 0.5, first: 2, step: 1 };
+        let course = Course { threshold: 0.5, most: 1, first: 2, step: 1 };
         assert_eq!(course.standing(0.5, 0), 0.25);
         assert_eq!(course.standing(0.5, 1), 0.25 + 2.0 * 0.125);
     }
@@ -190,11 +195,11 @@ mod tests {
         let mut random = ChaCha8Rng::seed_from_u64(7);
         let mut one = || {
             let (mut drawn, mut misses) = (0, 0);
-            while misses <= MISSES && drawn < course.draws(misses) {
+            while misses <= course.most && drawn < course.draws(misses) {
                 misses += usize::from(random.random::<f64>() >= precision);
                 drawn += 1;
             }
-            misses <= MISSES
+            misses <= course.most
         };
         (0..20_000).filter(|_| one()).count() as f64 / 20_000.0
     }
@@ -204,21 +209,21 @@ mod tests {
         for (threshold, share) in [(0.95, 0.03), (0.8, 0.1), (0.99, 0.2)] {
             let course = Course::new(threshold, share);
             for precision in [threshold, 0.5 + 0.5 * threshold] {
-                let (stated, seen) = (course.standing(precision, MISSES), simulated(&course, precision));
+                let (stated, seen) = (course.standing(precision, course.most), simulated(&course, precision));
                 assert!((stated - seen).abs() < 0.01, "{threshold} {precision}: {stated}, {seen}");
             }
             let short = Course { first: course.first - 1, ..course };
-            assert!(course.standing(threshold, MISSES) <= share);
-            assert!(short.standing(threshold, MISSES) > share);
+            assert!(course.standing(threshold, course.most) <= share);
+            assert!(short.standing(threshold, course.most) > share);
         }
     }
 
     #[test]
     fn a_bound_never_lies_below_the_threshold() {
         let course = Course::new(0.95, 0.03);
-        let lows: Vec<f64> = (0..=MISSES).map(|misses| course.low(misses, 0.03)).collect();
+        let lows: Vec<f64> = (0..=course.most).map(|misses| course.low(misses, 0.03)).collect();
         assert!(lows.windows(2).all(|pair| pair[0] > pair[1]), "{lows:?}");
-        assert!(lows[MISSES] >= 0.95, "{lows:?}");
+        assert!(lows[course.most] >= 0.95, "{lows:?}");
         assert!((lows[0] - 0.03f64.powf(1.0 / course.first as f64)).abs() < 1e-9, "{lows:?}");
     }
 
@@ -237,7 +242,7 @@ mod tests {
     fn odd_thresholds_have_a_course() {
         for threshold in [1e-9, 0.5, 0.999_999] {
             let course = Course::new(threshold, 1e-6);
-            assert!(course.standing(threshold, MISSES) <= 1e-6, "{threshold}");
+            assert!(course.standing(threshold, course.most) <= 1e-6, "{threshold}");
         }
     }
 }
