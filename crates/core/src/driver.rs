@@ -149,7 +149,7 @@ impl Driver {
         wrt: &[Site],
     ) -> Result<Gradients> {
         let mut keep = wrt.to_vec();
-        keep.extend(target.sites().into_iter().filter(|site| !wrt.contains(site)));
+        keep.extend(target.site(open.sites()).filter(|site| !wrt.contains(site)));
         let mut values = Vec::with_capacity(rows.len());
         let mut gradients = vec![Vec::with_capacity(rows.len()); wrt.len()];
         self.passes(open, rows, &Plan::gradient(keep), &mut |range, pass| {

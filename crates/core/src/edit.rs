@@ -147,7 +147,7 @@ mod tests {
 
     fn check(at: &[Pick], change: Change, expected: &[f32]) {
         let mut value = array(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        let edit = Edit { site: Site::EmbedWord, at: at.to_vec(), change };
+        let edit = Edit { site: Site::named("embed.word"), at: at.to_vec(), change };
         edit.apply(&mut value).unwrap();
         assert_eq!(value.data, expected, "{edit:?}");
     }
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let refused = |at: &[Pick], change: Change| {
-            let edit = Edit { site: Site::EmbedWord, at: at.to_vec(), change };
+            let edit = Edit { site: Site::named("embed.word"), at: at.to_vec(), change };
             assert!(edit.apply(&mut Array::zeros([2, 3])).is_err(), "{edit:?}");
         };
         refused(&[Pick::Only(vec![2])], Change::Zero);

@@ -27,11 +27,11 @@ pub use driver::{Driver, Gradients, Keeper, Key, Memory, Spent, plain_scores};
 pub use edit::{Change, Edit, Pick};
 pub use error::{Error, Result};
 pub use model::{
-    Answer, Card, ClassScore, Fill, Label, Learner, Model, Open, Prediction, Scores, Tag, Task, TokenScore,
-    class_index,
+    Answer, Card, ClassScore, Fill, Label, Learner, Model, Open, Prediction, Scores, Sizes, Tag, Task,
+    TokenScore, class_index,
 };
 pub use pass::{Logits, Lrp, Pass, Plan, Record, Row, Rules, Seed, Work};
-pub use site::{Axis, Place, Site, SiteInfo};
+pub use site::{Axis, Role, Site, SiteInfo, Sites};
 pub use target::{Choice, Quantity, Scale, Target, best_span};
 pub use text::{Encoded, Example, Field, Span, Token};
 pub use units::{Unit, Units};

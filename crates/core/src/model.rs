@@ -1,5 +1,5 @@
 use crate::report::number;
-use crate::{Array, Encoded, Error, Example, Logits, Pass, Plan, Result, Row, Site, SiteInfo, Span};
+use crate::{Array, Encoded, Error, Example, Logits, Pass, Plan, Result, Row, Site, Sites, Span};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,14 +41,21 @@ pub struct Card {
     pub parameters: usize,
     /// The longest input in tokens, special ones included.
     pub max_tokens: usize,
-    /// Number of layers.
-    pub layers: usize,
-    /// Hidden width.
-    pub hidden: usize,
-    /// Number of attention heads.
-    pub heads: usize,
+    /// The sizes that this architecture has, by name: layers, hidden, heads.
+    #[serde(flatten)]
+    pub sizes: Sizes,
     /// Things the user should know: unused tensors, a missing pooler.
     pub warnings: Vec<String>,
+}
+
+/// Sizes of a network by name, in the order in which they are shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sizes(pub Vec<(&'static str, usize)>);
+
+impl Serialize for Sizes {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
 }
 
 /// One class with its logit and probability.
@@ -233,7 +240,7 @@ pub trait Open: Send + Sync {
     }
 
     /// Every named place with its axes, in the order of computation.
-    fn sites(&self) -> Vec<SiteInfo>;
+    fn sites(&self) -> &Sites;
 
     /// Runs rows together.
     fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>>;

@@ -180,6 +180,9 @@ pub struct Work {
 
 /// The outcome of one forward run over some rows. Values are per row, never padded.
 pub trait Pass {
+    /// Where the output is.
+    fn outputs(&self) -> Site;
+
     /// The output of each row.
     fn logits(&self) -> &[Logits];
 

@@ -1,130 +1,84 @@
-use crate::Error;
+use crate::units::Units;
+use crate::{Encoded, Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-/// A named place in a model. Written `embed.word`, `layer.3.attn.probs`, `logits`.
+/// The name of a place in a model: `embed.word`, `layer.3.attn.probs`, `logits`.
 ///
-/// The order is the order of computation, so that `a < b` means `b` may depend on `a`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Site {
-    /// The looked-up word vectors.
-    EmbedWord,
-    /// After position, type and norm; before a projection where a family has one.
-    Embed,
-    /// A place inside a layer; layers count from 0.
-    Layer(usize, Place),
-    /// The vector the head reads, after its activation.
-    Pooled,
-    /// The model's output.
-    Logits,
-}
-
-/// A place inside one encoder layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
-    /// Queries.
-    Query,
-    /// Keys.
-    Key,
-    /// Values.
-    Value,
-    /// Attention scores after scaling, before the softmax.
-    Scores,
-    /// Attention probabilities.
-    Probs,
-    /// The context of each head.
-    Head,
-    /// After the output projection, before the residual.
-    AttentionOut,
-    /// After residual and norm.
-    AttentionNorm,
-    /// After the feed-forward activation.
-    FeedForwardInner,
-    /// Before the second residual.
-    FeedForwardOut,
-    /// The layer's output.
-    Out,
-}
-
-impl Place {
-    /// Every place, in the order of computation.
-    pub const ALL: [Self; 11] = [
-        Self::Query,
-        Self::Key,
-        Self::Value,
-        Self::Scores,
-        Self::Probs,
-        Self::Head,
-        Self::AttentionOut,
-        Self::AttentionNorm,
-        Self::FeedForwardInner,
-        Self::FeedForwardOut,
-        Self::Out,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Query => "attn.q",
-            Self::Key => "attn.k",
-            Self::Value => "attn.v",
-            Self::Scores => "attn.scores",
-            Self::Probs => "attn.probs",
-            Self::Head => "attn.head",
-            Self::AttentionOut => "attn.out",
-            Self::AttentionNorm => "attn.norm",
-            Self::FeedForwardInner => "ffn.inner",
-            Self::FeedForwardOut => "ffn.out",
-            Self::Out => "out",
-        }
-    }
+/// Which places there are, in what order and of what kind, only the model's own list of [`Sites`] says. The name lies in
+/// the value itself, so that it is copied like a number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Site {
+    len: u8,
+    bytes: [u8; Self::LONGEST],
 }
 
 impl Site {
-    /// Whether a run can start here.
-    pub fn is_cut(self) -> bool {
-        matches!(self, Self::EmbedWord | Self::Embed | Self::Layer(_, Place::Out))
+    /// The longest name in bytes.
+    pub const LONGEST: usize = 47;
+
+    /// A name that the code itself spells; one that is no name does not compile where this is a constant.
+    pub const fn named(name: &'static str) -> Self {
+        let text = name.as_bytes();
+        assert!(!text.is_empty() && text.len() <= Self::LONGEST, "a site's name has 1 to 47 bytes");
+        let (mut bytes, mut i) = ([0; Self::LONGEST], 0);
+        while i < text.len() {
+            assert!(is_name_byte(text[i]), "a site's name is made of a-z, 0-9, '_', '-' and '.'");
+            bytes[i] = text[i];
+            i += 1;
+        }
+        Self { len: text.len() as u8, bytes }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
+    }
+}
+
+const fn is_name_byte(byte: u8) -> bool {
+    matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.')
+}
+
+impl Hash for Site {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
     }
 }
 
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::EmbedWord => f.write_str("embed.word"),
-            Self::Embed => f.write_str("embed"),
-            Self::Layer(n, place) => write!(f, "layer.{n}.{}", place.name()),
-            Self::Pooled => f.write_str("pooled"),
-            Self::Logits => f.write_str("logits"),
-        }
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
 impl FromStr for Site {
     type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let layer = || {
-            let (number, place) = text.strip_prefix("layer.")?.split_once('.')?;
-            let place = Place::ALL.into_iter().find(|p| p.name() == place)?;
-            Some(Self::Layer(number.parse().ok()?, place))
-        };
-        match text {
-            "embed.word" => Ok(Self::EmbedWord),
-            "embed" => Ok(Self::Embed),
-            "pooled" => Ok(Self::Pooled),
-            "logits" => Ok(Self::Logits),
-            _ => layer().ok_or_else(|| {
-                Error::Request(format!(
-                    "'{text}' is not a site; `exegete model sites` lists them, for example layer.3.out"
-                ))
-            }),
+    fn from_str(text: &str) -> Result<Self> {
+        let fits = (1..=Self::LONGEST).contains(&text.len()) && text.bytes().all(is_name_byte);
+        if !fits {
+            return Err(Error::Request(format!(
+                "'{text}' is not a site; `exegete model sites` lists them, for example layer.3.out"
+            )));
         }
+        let mut bytes = [0; Self::LONGEST];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        Ok(Self { len: text.len() as u8, bytes })
     }
 }
 
 impl Serialize for Site {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -140,6 +94,12 @@ impl<'de> Deserialize<'de> for Site {
 pub enum Axis {
     /// One entry a token of the row; its length changes from row to row.
     Token,
+    /// One entry a token of the text itself, special ones left out.
+    Content,
+    /// One entry a sentence of the text.
+    Sentence,
+    /// One entry a place of the text that is being written: the tokens of type 1.
+    Target,
     /// One entry an attention head.
     Head(usize),
     /// One entry a neuron or dimension.
@@ -149,10 +109,13 @@ pub enum Axis {
 }
 
 impl Axis {
-    /// Its length for a row of `tokens` tokens.
-    pub fn len(self, tokens: usize) -> usize {
+    /// Its length for a row of these tokens.
+    pub fn len(self, encoded: &Encoded) -> usize {
         match self {
-            Self::Token => tokens,
+            Self::Token => encoded.len(),
+            Self::Content => encoded.tokens.iter().filter(|token| !token.special).count(),
+            Self::Sentence => Units::Sentence.of(encoded).len(),
+            Self::Target => encoded.tokens.iter().filter(|token| token.kind == 1).count(),
             Self::Head(n) | Self::Unit(n) | Self::Class(n) => n,
         }
     }
@@ -162,6 +125,9 @@ impl fmt::Display for Axis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Token => f.write_str("token"),
+            Self::Content => f.write_str("content"),
+            Self::Sentence => f.write_str("sentence"),
+            Self::Target => f.write_str("target"),
             Self::Head(n) => write!(f, "head {n}"),
             Self::Unit(n) => write!(f, "unit {n}"),
             Self::Class(n) => write!(f, "class {n}"),
@@ -169,18 +135,215 @@ impl fmt::Display for Axis {
     }
 }
 
-/// A site with its axes, as data.
+/// What a site holds, for those who look for a kind of place and not for a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The looked-up vector of each token: where texts are mixed with baselines and noise is put.
+    Words,
+    /// What the first layer reads.
+    Embedding,
+    /// What attention weighs: one vector a token.
+    Values,
+    /// Attention weights that sum to one over what is attended to.
+    Weights,
+    /// What each head read from the tokens it attended to.
+    Contexts,
+    /// What attention adds to the stream.
+    Mixed,
+    /// What a layer hands on to the next.
+    LayerOutput,
+    /// The model's answer before any softmax.
+    Outputs,
+    /// Anything else.
+    Inner,
+}
+
+/// A site as data: what a network says about one of its places.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SiteInfo {
     /// The place.
     pub site: Site,
     /// The axes of one row's value, outermost first.
     pub axes: Vec<Axis>,
+    /// Whether a run can start here.
+    pub cut: bool,
+    /// Whether everything that the output depends on goes through here, so that scores can add up to F.
+    #[serde(skip)]
+    pub carries_all: bool,
+    /// Which part of the model it belongs to: `embed`, `layer.3`, `head`.
+    #[serde(skip)]
+    pub part: String,
+    /// What it holds.
+    #[serde(skip)]
+    pub role: Role,
 }
 
 impl SiteInfo {
-    /// The shape of a row of `tokens` tokens.
-    pub fn shape(&self, tokens: usize) -> Vec<usize> {
-        self.axes.iter().map(|axis| axis.len(tokens)).collect()
+    /// A place inside a part of the model, where no run can start and which not everything goes through.
+    pub fn new(site: Site, part: impl Into<String>, role: Role, axes: impl Into<Vec<Axis>>) -> Self {
+        Self { site, axes: axes.into(), cut: false, carries_all: false, part: part.into(), role }
+    }
+
+    /// The same as a place where a run can start.
+    #[must_use]
+    pub fn cut(self) -> Self {
+        Self { cut: true, carries_all: true, ..self }
+    }
+
+    /// The same as a place that everything goes through.
+    #[must_use]
+    pub fn carrying_all(self) -> Self {
+        Self { carries_all: true, ..self }
+    }
+
+    /// The shape of a row's value.
+    pub fn shape(&self, encoded: &Encoded) -> Vec<usize> {
+        self.axes.iter().map(|axis| axis.len(encoded)).collect()
+    }
+
+    /// The number of elements of a row's value.
+    pub fn elements(&self, encoded: &Encoded) -> usize {
+        self.axes.iter().map(|axis| axis.len(encoded)).product()
+    }
+}
+
+/// Every site of a model, in the order of computation: a later one may depend on an earlier one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
+pub struct Sites(Vec<SiteInfo>);
+
+impl Sites {
+    /// Sites in the order of computation; the last one is the model's output.
+    pub const fn new(infos: Vec<SiteInfo>) -> Self {
+        Self(infos)
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, SiteInfo> {
+        self.0.iter()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is known of a site, or an error that says where to look.
+    pub fn get(&self, site: Site) -> Result<&SiteInfo> {
+        self.find(site).ok_or_else(|| {
+            Error::Request(format!("the model has no site {site}; `exegete model sites` lists them"))
+        })
+    }
+
+    /// What is known of a site, where there is one of this name.
+    pub fn find(&self, site: Site) -> Option<&SiteInfo> {
+        self.0.iter().find(|info| info.site == site)
+    }
+
+    /// Its place in the order; sites that the model has not come after all others.
+    pub fn order(&self, site: Site) -> usize {
+        self.0.iter().position(|info| info.site == site).unwrap_or(self.0.len())
+    }
+
+    /// The first of these in the order of computation.
+    pub fn first_of(&self, sites: impl IntoIterator<Item = Site>) -> Option<Site> {
+        sites.into_iter().min_by_key(|&site| self.order(site))
+    }
+
+    /// The last of these in the order of computation.
+    pub fn last_of(&self, sites: impl IntoIterator<Item = Site>) -> Option<Site> {
+        sites.into_iter().max_by_key(|&site| self.order(site))
+    }
+
+    /// The sites of a kind, in order.
+    pub fn with_role(&self, role: Role) -> impl Iterator<Item = &SiteInfo> {
+        self.0.iter().filter(move |info| info.role == role)
+    }
+
+    /// The site of a kind in the same part of the model as another.
+    pub fn beside(&self, site: Site, role: Role) -> Result<Site> {
+        let part = &self.get(site)?.part;
+        let found = self.with_role(role).find(|info| info.part == *part);
+        found.map(|info| info.site).ok_or_else(|| {
+            Error::Unsupported(format!(
+                "{part} of this model has no site for its {role:?}; see `exegete model sites`"
+            ))
+        })
+    }
+
+    /// The sites where a run can start, in order.
+    pub fn cuts(&self) -> impl Iterator<Item = Site> {
+        self.0.iter().filter(|info| info.cut).map(|info| info.site)
+    }
+
+    /// Where the word vectors are.
+    pub fn words(&self) -> Result<Site> {
+        let found = self.with_role(Role::Words).next();
+        found.map(|info| info.site).ok_or_else(|| {
+            Error::Unsupported(
+                "this model has no word vectors that could be changed or differentiated".into(),
+            )
+        })
+    }
+
+    /// Where the model's answer is.
+    pub fn outputs(&self) -> Result<Site> {
+        let found = self.with_role(Role::Outputs).next();
+        found
+            .map(|info| info.site)
+            .ok_or_else(|| Error::Model("the model lists no site for its outputs".into()))
+    }
+}
+
+impl<'a> IntoIterator for &'a Sites {
+    type Item = &'a SiteInfo;
+    type IntoIter = std::slice::Iter<'a, SiteInfo>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_names() {
+        for name in ["embed.word", "layer.11.attn.probs", "backward.enc.0.hidden", "conv.3", "x"] {
+            assert_eq!(name.parse::<Site>().unwrap().to_string(), name);
+        }
+        for text in ["", "Layer.1", "layer 1", "läyer", &"x".repeat(48)] {
+            assert!(text.parse::<Site>().is_err(), "{text:?}");
+        }
+        assert_eq!(Site::named("logits"), "logits".parse().unwrap());
+        assert_ne!(Site::named("embed"), Site::named("embed.word"));
+    }
+
+    #[test]
+    fn axes_have_their_lengths_in_the_text() {
+        let mut encoded = Encoded::of_words(&crate::Example::pair("It is good. I like it", "Why"));
+        encoded.tokens[0].special = true;
+        let lengths = [Axis::Token, Axis::Content, Axis::Sentence, Axis::Target, Axis::Unit(5)];
+        assert_eq!(lengths.map(|axis| axis.len(&encoded)), [8, 7, 3, 1, 5]);
+    }
+
+    #[test]
+    fn order_is_the_lists() {
+        let info = |name: &'static str, role| SiteInfo::new(Site::named(name), "p", role, [Axis::Token]);
+        let sites = Sites::new(vec![info("b", Role::Words).cut(), info("a", Role::Outputs)]);
+        let (a, b) = (Site::named("a"), Site::named("b"));
+        assert_eq!(sites.first_of([a, b]), Some(b));
+        assert_eq!(sites.last_of([a, b]), Some(a));
+        assert_eq!((sites.words().unwrap(), sites.outputs().unwrap()), (b, a));
+        assert_eq!(sites.cuts().collect::<Vec<_>>(), [b]);
+        assert_eq!(sites.beside(b, Role::Outputs).unwrap(), a);
+        assert!(sites.beside(b, Role::Values).is_err());
+        assert!(sites.get(Site::named("c")).is_err());
     }
 }

@@ -7,7 +7,7 @@ mod parse;
 mod resolve;
 mod score;
 
-use crate::{Label, Site};
+use crate::{Label, Result, Site, Sites};
 
 pub use resolve::best_span;
 
@@ -83,11 +83,16 @@ impl Target {
         Self { quantity: Quantity::Class(choice), scale: Some(Scale::Logit) }
     }
 
-    /// The sites that a plan must keep for this target, the logits aside.
-    pub fn sites(&self) -> Vec<Site> {
+    /// The site inside the model that F is read at; none where the output says it.
+    pub fn site(&self, sites: &Sites) -> Option<Site> {
         match self.quantity {
-            Quantity::Unit(site, _) if site != Site::Logits => vec![site],
-            _ => Vec::new(),
+            Quantity::Unit(site, _) if sites.outputs().ok() != Some(site) => Some(site),
+            _ => None,
         }
+    }
+
+    /// The last site that F can depend on.
+    pub fn last_site(&self, sites: &Sites) -> Result<Site> {
+        self.site(sites).map_or_else(|| sites.outputs(), Ok)
     }
 }

@@ -11,9 +11,9 @@ use anyhow::{Context, Result, bail};
 use elsewhere::File;
 use exegete::methods::compare::{Contest, Cost, RANDOM, Text, tables};
 use exegete::methods::evidence::Level;
-use exegete::methods::{Baseline, Given, Picked, Request, judge};
+use exegete::methods::{Baseline, Given, Picked, Place, Request, judge};
 use exegete::report::{Item, Provenance, Report, SCHEMA};
-use exegete::{Driver, Example, Model, Site, Spent, Units};
+use exegete::{Driver, Example, Model, Spent, Units};
 
 /// Runs the command.
 pub(crate) fn run(args: &cli::Eval) -> Result<()> {
@@ -51,7 +51,7 @@ fn request(args: &cli::Eval) -> Result<Request> {
         masker: None,
         targets: vec![args.target.parse()?],
         top_labels: None,
-        site: Some(Site::EmbedWord),
+        site: Place::Words,
         units: args.units.parse::<Units>()?,
         baselines: args.baselines.iter().map(|b| b.parse::<Baseline>()).collect::<exegete::Result<_>>()?,
         check: match args.check {

@@ -8,7 +8,7 @@ use crate::output::report::{options, write};
 use crate::{cli, hiding, model, progress, table};
 use anyhow::{Context, Result, bail};
 use exegete::methods::evidence::Level;
-use exegete::methods::{Axiom, Baseline, Corpus, METHODS, Picked, Request, explain, find, survey};
+use exegete::methods::{Axiom, Baseline, Corpus, METHODS, Picked, Place, Request, explain, find, survey};
 use exegete::render::{self, Format, Options};
 use exegete::report::{Item, Provenance, Report, SCHEMA};
 use exegete::{Example, Model, Site, Spent, Target, Units};
@@ -51,8 +51,9 @@ pub(crate) fn run(args: &cli::Explain) -> Result<()> {
 /// What is asked, checked before any model is opened.
 fn request(args: &cli::Explain) -> Result<Request> {
     let site = match args.site.as_str() {
-        "all-layers" => None,
-        site => Some(site.parse::<Site>()?),
+        "embed.word" => Place::Words,
+        "all-layers" => Place::AllLayers,
+        site => Place::At(site.parse::<Site>()?),
     };
     let each = |words: &[String]| {
         words.iter().map(|word| word.parse::<Target>()).collect::<exegete::Result<Vec<_>>>()

@@ -43,9 +43,9 @@
 
 pub use exegete_core::{
     Answer, Array, Axis, Card, Change, Choice, ClassScore, Driver, Edit, Encoded, Error, Example, Field,
-    Fill, Gradients, Keeper, Key, Label, Learner, Logits, Lrp, Memory, Model, Open, Pass, Pick, Place, Plan,
-    Prediction, Quantity, Record, Result, Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Span, Spent, Tag,
-    Target, Task, Token, TokenScore, Unit, Units, Work, best_span, class_index,
+    Fill, Gradients, Keeper, Key, Label, Learner, Logits, Lrp, Memory, Model, Open, Pass, Pick, Plan,
+    Prediction, Quantity, Record, Result, Role, Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Sites,
+    Sizes, Span, Spent, Tag, Target, Task, Token, TokenScore, Unit, Units, Work, best_span, class_index,
 };
 pub use exegete_models::{
     DEFAULT, Options, Precision, RemoteOptions, connect, export, is_address, load, load_default,

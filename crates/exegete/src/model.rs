@@ -3,7 +3,7 @@
 use crate::cli::{Export, Folder, Remote, Resources, TableFormat};
 use crate::table;
 use anyhow::{Result, bail};
-use exegete::{Card, Example, Field, Model, Options, Precision, RemoteOptions, SiteInfo, Task};
+use exegete::{Card, Example, Field, Model, Options, Precision, RemoteOptions, SiteInfo, Sites, Task};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -123,9 +123,7 @@ pub(crate) fn info(folder: &Folder) -> Result<()> {
 fn without_sizes(card: &Card) -> Result<serde_json::Value> {
     let mut document = serde_json::to_value(card)?;
     if let Some(fields) = document.as_object_mut() {
-        fields.retain(|name, _| {
-            !["parameters", "max_tokens", "layers", "hidden", "heads"].contains(&name.as_str())
-        });
+        fields.retain(|name, _| !["parameters", "max_tokens"].contains(&name.as_str()));
     }
     Ok(document)
 }
@@ -137,11 +135,9 @@ fn describe(card: &Card) -> Vec<Vec<String>> {
         ("task", task_name(card.task).to_owned()),
         ("labels", if card.labels.is_empty() { "none".to_owned() } else { card.labels.join(", ") }),
     ];
+    rows.extend(card.sizes.0.iter().map(|(name, size)| (*name, size.to_string())));
     if card.parameters > 0 {
         rows.extend([
-            ("layers", card.layers.to_string()),
-            ("hidden", card.hidden.to_string()),
-            ("heads", card.heads.to_string()),
             ("parameters", thousands(card.parameters)),
             ("max tokens", card.max_tokens.to_string()),
         ]);
@@ -174,16 +170,8 @@ fn thousands(number: usize) -> String {
 }
 
 #[derive(Serialize)]
-struct Sites {
-    sites: Vec<SiteLine>,
-}
-
-#[derive(Serialize)]
-struct SiteLine {
-    #[serde(flatten)]
-    info: SiteInfo,
-    /// Whether a run can start here.
-    cut: bool,
+struct Listed<'a> {
+    sites: &'a Sites,
 }
 
 /// `exegete model sites`.
@@ -192,12 +180,11 @@ pub(crate) fn sites(folder: &Folder) -> Result<()> {
     let model = open(dir, 0)?;
     let sites = model.require_open()?.sites();
     if folder.format == TableFormat::Json {
-        let sites = sites.into_iter().map(|info| SiteLine { cut: info.site.is_cut(), info }).collect();
-        return table::print_json("exegete.sites/1", &Sites { sites });
+        return table::print_json("exegete.sites/1", &Listed { sites });
     }
     let row = |info: &SiteInfo| {
         let axes = info.axes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ");
-        vec![info.site.to_string(), axes, if info.site.is_cut() { "cut" } else { "" }.to_owned()]
+        vec![info.site.to_string(), axes, if info.cut { "cut" } else { "" }.to_owned()]
     };
     table::print(&table::plain(&["site", "axes", "can start"], sites.iter().map(row).collect(), &[]))
 }

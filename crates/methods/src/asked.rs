@@ -1,5 +1,5 @@
 use crate::evidence::{Evidence, Scored};
-use crate::job::Reduce;
+use crate::job::{INPUT, Reduce};
 use crate::registry::{Finder, Info};
 use crate::{Chosen, Explained, Job, Normalise, Request};
 use exegete_core::report::{
@@ -73,7 +73,7 @@ impl<'a> Asked<'a> {
             driver: self.driver,
             row: Row::new(self.encoded.clone()),
             target,
-            site: self.request.site.unwrap_or(Site::EmbedWord),
+            site: self.request.site.site(self.model),
             baselines: self.request.baselines.clone(),
             units: self.units.clone(),
             masker: self.request.masker.clone(),
@@ -121,7 +121,7 @@ impl<'a> Asked<'a> {
     }
 
     pub(crate) fn found(&self, job: &Job<'_>, info: &Info, finder: &dyn Finder) -> Result<Item> {
-        if job.site != Site::EmbedWord || self.request.site.is_none() {
+        if !self.request.site.is_words(self.model) {
             return Err(Error::Request(format!(
                 "{} changes the text, whatever the site; leave --site out",
                 info.name
@@ -132,7 +132,7 @@ impl<'a> Asked<'a> {
 
     pub(crate) fn answer(&self, job: &Job<'_>, chosen: &Chosen, evidence: &mut Evidence<'_>) -> Result<Item> {
         let job = &self.with_baselines(job, chosen);
-        if chosen.method.own_site() && job.site != Site::EmbedWord {
+        if chosen.method.own_site() && !self.request.site.is_words(self.model) {
             return Err(Error::Request(format!(
                 "{} has a place of its own; leave --site out",
                 chosen.info.name
@@ -166,7 +166,7 @@ impl<'a> Asked<'a> {
         let by = |values: Vec<f64>| values.into_iter().map(|v| factor * v).collect::<Vec<f64>>();
         Ok(Item::Attribution(Box::new(Attribution {
             subject,
-            site: site.map_or_else(|| INPUT.to_owned(), |site| site.to_string()),
+            site: site.unwrap_or(INPUT).to_string(),
             tokens: TokenText::of(&self.encoded),
             token_values: by(tokens),
             units: UnitText::of(&self.encoded, &self.units),
@@ -176,9 +176,6 @@ impl<'a> Asked<'a> {
         })))
     }
 }
-
-/// What scores of units are said to be about, which lie at no place in the model.
-const INPUT: &str = "input";
 
 /// What an output means.
 pub(crate) fn scores(model: &dyn Model, encoded: &Encoded, logits: &Logits) -> Result<Scores> {
@@ -238,7 +235,7 @@ fn units_of(
     let crate::Scores::Elements(values, _) = &explained.scores else {
         unreachable!("token scores have tokens")
     };
-    let site = site.map_or_else(|| INPUT.to_owned(), |site| site.to_string());
+    let site = site.unwrap_or(INPUT).to_string();
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values.data[b].abs().total_cmp(&values.data[a].abs()));
     let row = |&i: &usize| vec![Cell::Number(i as f64), Cell::Number(f64::from(values.data[i]))];

@@ -1,6 +1,6 @@
 //! What a text is compared with, and the special tokens that stand for nothing.
 
-use exegete_core::{Array, Change, Edit, Encoded, Error, Example, Open, Result, Row, Site, Token};
+use exegete_core::{Array, Change, Edit, Encoded, Error, Example, Open, Result, Row, Token};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -56,7 +56,9 @@ impl Baseline {
     /// The row to compare with: as many tokens as the text.
     pub fn row(&self, open: &dyn Open, encoded: &Arc<Encoded>) -> Result<Row> {
         match self {
-            Self::Zero => Ok(Row::new(encoded.clone()).edit(Edit::whole(Site::EmbedWord, Change::Zero))),
+            Self::Zero => {
+                Ok(Row::new(encoded.clone()).edit(Edit::whole(open.sites().words()?, Change::Zero)))
+            }
             Self::Pad => Ok(Row::new(replaced(encoded, &special(open, &PAD)?))),
             Self::Mask => Ok(Row::new(replaced(encoded, &special(open, &MASK)?))),
             Self::Mean => {
@@ -64,7 +66,7 @@ impl Baseline {
                     Error::Unsupported("this model has no word vectors to take the mean of".into())
                 })?;
                 let values = mean(&words, encoded.len())?;
-                let edit = Edit::whole(Site::EmbedWord, Change::Set(values));
+                let edit = Edit::whole(open.sites().words()?, Change::Set(values));
                 Ok(Row::new(encoded.clone()).edit(edit))
             }
             Self::Text(text) => {

@@ -1,5 +1,6 @@
 use crate::asked::Asked;
 use crate::evidence::{Evidence, Level};
+use crate::job::words_or_input;
 use crate::registry::{Corpus, Info, METHODS, Needs};
 use crate::{Baseline, Masker, Picked, story};
 use exegete_core::report::Item;
@@ -13,8 +14,8 @@ pub struct Request {
     pub targets: Vec<Target>,
     /// Explain this many of the most probable classes instead of the targets.
     pub top_labels: Option<usize>,
-    /// Where the scores are taken; none for the story of all layers.
-    pub site: Option<Site>,
+    /// Where the scores are taken.
+    pub site: Place,
     /// What scores are summed to.
     pub units: Units,
     /// What a text is compared with; several are averaged, and none means what each method takes by itself.
@@ -25,6 +26,33 @@ pub struct Request {
     pub check: Level,
     /// Of everything random.
     pub seed: u64,
+}
+
+/// Where scores are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// At the word vectors, whatever the model calls them.
+    #[default]
+    Words,
+    /// At a site of this name.
+    At(Site),
+    /// At the word vectors and at every layer's output.
+    AllLayers,
+}
+
+impl Place {
+    /// The site, or that of the words where there are several.
+    pub(crate) fn site(self, model: &dyn Model) -> Site {
+        match self {
+            Self::At(site) => site,
+            Self::Words | Self::AllLayers => words_or_input(model),
+        }
+    }
+
+    /// Whether it is where the words are, and nowhere else.
+    pub(crate) fn is_words(self, model: &dyn Model) -> bool {
+        self != Self::AllLayers && self.site(model) == words_or_input(model)
+    }
 }
 
 /// Explains one example: an item for each target and method, in that order.
@@ -43,8 +71,8 @@ pub fn explain(
         for picked in &request.methods {
             items.push(match (picked, request.site) {
                 (Picked::Finds(info, finder), _) => asked.found(&job, info, &**finder)?,
-                (_, None) => story::tell(&asked, &job, picked.scores()?)?,
-                (_, Some(_)) => asked.answer(&job, picked.scores()?, &mut evidence)?,
+                (_, Place::AllLayers) => story::tell(&asked, &job, picked.scores()?)?,
+                (_, Place::Words | Place::At(_)) => asked.answer(&job, picked.scores()?, &mut evidence)?,
             });
         }
     }

@@ -75,7 +75,7 @@ impl Explained {
     }
 
     /// Where the scores lie; none where they are about units of the text and not about a place in the model.
-    pub fn info(&self, job: &Job<'_>) -> Result<Option<SiteInfo>> {
+    pub fn info<'a>(&self, job: &Job<'a>) -> Result<Option<&'a SiteInfo>> {
         match self.scores {
             Scores::Units(_) => Ok(None),
             _ => job.info(self.site.unwrap_or(job.site)).map(Some),
@@ -85,7 +85,7 @@ impl Explained {
     /// One score a token; none where the site has no token axis. A unit's score is shared evenly by its tokens.
     pub fn tokens(&self, job: &Job<'_>, reduce: Option<Reduce>) -> Result<Option<Vec<f64>>> {
         Ok(match (&self.scores, self.info(job)?) {
-            (Scores::Elements(values, own), Some(info)) => reduce.unwrap_or(*own).tokens(&info, values),
+            (Scores::Elements(values, own), Some(info)) => reduce.unwrap_or(*own).tokens(info, values),
             (Scores::Elements(..), None) => None,
             (Scores::Tokens(values), _) => Some(values.clone()),
             (Scores::Units(values), _) => Some(shared(job, values)),

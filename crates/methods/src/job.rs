@@ -47,7 +47,7 @@ impl<'a> Job<'a> {
             driver,
             row,
             target,
-            site: Site::EmbedWord,
+            site: words_or_input(model),
             baselines: Vec::new(),
             units,
             masker: None,
@@ -82,10 +82,14 @@ impl<'a> Job<'a> {
         random
     }
 
-    /// The axes of a site.
-    pub fn info(&self, site: Site) -> Result<SiteInfo> {
-        let found = self.open()?.sites().into_iter().find(|info| info.site == site);
-        found.ok_or_else(|| {
+    /// Where the word vectors are.
+    pub fn words(&self) -> Result<Site> {
+        self.open()?.sites().words()
+    }
+
+    /// What is known of a site.
+    pub fn info(&self, site: Site) -> Result<&'a SiteInfo> {
+        self.open()?.sites().find(site).ok_or_else(|| {
             Error::Request(format!(
                 "{} has no site {site}; `exegete model sites` lists them",
                 self.card().name
@@ -102,7 +106,7 @@ impl<'a> Job<'a> {
     /// F and the values of sites, forward only.
     pub fn read(&self, rows: &[Row], sites: &[Site]) -> Result<Reading> {
         let mut keep = sites.to_vec();
-        keep.extend(self.target.sites().into_iter().filter(|site| !sites.contains(site)));
+        keep.extend(self.target.site(self.open()?.sites()).filter(|site| !sites.contains(site)));
         let mut reading = Reading { values: Vec::new(), sites: vec![Vec::new(); sites.len()] };
         self.driver.passes(self.open()?, rows, &Plan::keep(keep), &mut |range, pass| {
             for row in 0..range.len() {
@@ -132,7 +136,7 @@ impl<'a> Job<'a> {
     ) -> Result<()> {
         self.check_path(keep)?;
         let mut sites = keep.to_vec();
-        sites.extend(self.target.sites().into_iter().filter(|site| !keep.contains(site)));
+        sites.extend(self.target.site(self.open()?.sites()).filter(|site| !keep.contains(site)));
         let plan = Plan { keep: sites, start: None, record };
         self.driver.passes(self.open()?, rows, &plan, &mut |range, pass| visit(range.len(), pass))
     }
@@ -151,11 +155,10 @@ impl<'a> Job<'a> {
 
     /// A target inside the model can only be moved by what comes before it.
     fn check_path(&self, wrt: &[Site]) -> Result<()> {
-        let (Some(target), Some(site)) = (self.target.sites().first().copied(), wrt.iter().max().copied())
-        else {
-            return Ok(());
-        };
-        if site <= target {
+        let sites = self.open()?.sites();
+        let last = sites.last_of(wrt.iter().copied());
+        let (Some(target), Some(site)) = (self.target.site(sites), last) else { return Ok(()) };
+        if sites.order(site) <= sites.order(target) {
             return Ok(());
         }
         Err(Error::Request(format!(
@@ -166,15 +169,23 @@ impl<'a> Job<'a> {
 
     /// Whether everything that F depends on goes through a site, so that scores there can add up to F.
     pub fn carries_all(&self, site: Site) -> bool {
-        site.is_cut() || matches!(site, Site::Pooled | Site::Logits)
+        self.info(site).is_ok_and(|info| info.carries_all)
     }
 
     /// The cut sites from the job's own on, for sums by layer.
     pub fn cuts(&self) -> Result<Vec<Site>> {
-        let last = self.target.sites().first().copied().unwrap_or(Site::Logits);
-        let sites = self.open()?.sites().into_iter().map(|info| info.site);
-        Ok(sites.filter(|site| site.is_cut() && *site > self.site && *site <= last).collect())
+        let sites = self.open()?.sites();
+        let between = sites.order(self.site) + 1..=sites.order(self.target.last_site(sites)?);
+        Ok(sites.cuts().filter(|&site| between.contains(&sites.order(site))).collect())
     }
+}
+
+/// What scores of units are said to be about, which lie at no place in the model.
+pub(crate) const INPUT: Site = Site::named("input");
+
+/// Where a text is explained by default: at its word vectors, where the model has any to look at.
+pub(crate) fn words_or_input(model: &dyn Model) -> Site {
+    model.open().and_then(|open| open.sites().words().ok()).unwrap_or(INPUT)
 }
 
 /// How a site's values become one score a token.

@@ -164,13 +164,18 @@ impl<'a> Masked<'a> {
             }
             return Ok(found);
         }
-        job.driver.passes(job.open()?, rows, &Plan::keep(job.target.sites()), &mut |range, pass| {
-            for (i, row) in rows[range].iter().enumerate() {
-                let value = job.target.value(job.card(), pass, i)?;
-                found.push(self.outcome(value, row, &pass.logits()[i], &mut before)?);
-            }
-            Ok(())
-        })?;
+        job.driver.passes(
+            job.open()?,
+            rows,
+            &Plan::keep(job.target.site(job.open()?.sites()).into_iter().collect::<Vec<_>>()),
+            &mut |range, pass| {
+                for (i, row) in rows[range].iter().enumerate() {
+                    let value = job.target.value(job.card(), pass, i)?;
+                    found.push(self.outcome(value, row, &pass.logits()[i], &mut before)?);
+                }
+                Ok(())
+            },
+        )?;
         Ok(found)
     }
 

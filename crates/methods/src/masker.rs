@@ -2,7 +2,7 @@ use crate::baseline::{MASK, PAD, UNKNOWN, special};
 use crate::words::{Word, Words};
 use crate::{Job, Set};
 use exegete_core::{
-    Axis, Change, Edit, Encoded, Error, Field, Model, Pick, Quantity, Result, Row, Site, Span, Target, Token,
+    Axis, Change, Edit, Encoded, Error, Field, Model, Pick, Quantity, Result, Row, Span, Target, Token,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -81,7 +81,7 @@ impl Masker {
             ))),
             Self::Zero => {
                 let at = vec![Pick::Only(tokens)];
-                Ok(row.clone().edit(Edit { site: Site::EmbedWord, at, change: Change::Zero }))
+                Ok(row.clone().edit(Edit { site: job.words()?, at, change: Change::Zero }))
             }
             Self::Mask | Self::Pad | Self::Unknown => {
                 let Token { id, piece, .. } = self.token(job.model)?;
@@ -189,8 +189,7 @@ fn is_about_a_position(model: &dyn Model, target: &Target) -> bool {
         | Quantity::End(_)
         | Quantity::Answer(_) => true,
         Quantity::Unit(site, at) => {
-            let sites = model.open().map_or_else(Vec::new, |open| open.sites());
-            let info = sites.into_iter().find(|info| info.site == *site);
+            let info = model.open().and_then(|open| open.sites().find(*site));
             let mut axes = info.iter().flat_map(|info| info.axes.iter().zip(at));
             axes.any(|(axis, index)| *axis == Axis::Token && index.is_some())
         }

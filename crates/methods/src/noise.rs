@@ -5,7 +5,7 @@
 use crate::explained::Scores;
 use crate::registry::Method;
 use crate::{Explained, Job, Reduce, Settings};
-use exegete_core::{Array, Change, Edit, Error, Result, Site};
+use exegete_core::{Array, Change, Edit, Error, Result};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ impl Method for Tunnel {
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
         let input =
-            job.read(std::slice::from_ref(&job.row), &[Site::EmbedWord])?.sites.swap_remove(0).swap_remove(0);
+            job.read(std::slice::from_ref(&job.row), &[job.words()?])?.sites.swap_remove(0).swap_remove(0);
         let sigma = match self.sigma {
             Sigma::Share(share) => share * range(&input),
             Sigma::Absolute(sigma) => sigma,
@@ -109,7 +109,7 @@ fn through(inner: &dyn Method, moment: Moment, job: &Job<'_>, noises: &[Array]) 
     let mut tokens: Vec<(f64, f64)> = Vec::new();
     let mut last = None;
     for noise in noises {
-        let row = job.row.clone().edit(Edit::whole(Site::EmbedWord, Change::Add(noise.clone())));
+        let row = job.row.clone().edit(Edit::whole(job.words()?, Change::Add(noise.clone())));
         let explained = inner.explain(&Job { row, ..job.clone() })?;
         let values: Vec<f64> = match &explained.scores {
             Scores::Elements(values, _) => values.data.iter().map(|&v| f64::from(v)).collect(),

@@ -5,7 +5,7 @@ use crate::asked::Asked;
 use crate::explained::Scores;
 use crate::{Chosen, Job, Reduce};
 use exegete_core::report::{Item, Map, MapLayer, Spread, TokenText};
-use exegete_core::{Array, Error, Result, Site};
+use exegete_core::{Array, Error, Result, Role, Site};
 
 /// Scores for every token at the word vectors and behind each layer.
 pub(crate) fn tell(asked: &Asked<'_>, job: &Job<'_>, chosen: &Chosen) -> Result<Item> {
@@ -43,8 +43,9 @@ pub(crate) fn tell(asked: &Asked<'_>, job: &Job<'_>, chosen: &Chosen) -> Result<
 
 /// The places that carry everything, up to the target.
 fn sites(job: &Job<'_>) -> Result<Vec<Site>> {
-    let mut sites = vec![Site::EmbedWord];
-    sites.extend(job.cuts()?.into_iter().filter(|site| *site != Site::Embed));
+    let mut sites = vec![job.words()?];
+    let layer = |site: &Site| job.info(*site).is_ok_and(|info| info.role == Role::LayerOutput);
+    sites.extend(job.cuts()?.into_iter().filter(layer));
     Ok(sites)
 }
 

@@ -34,7 +34,7 @@ fn request(method: &str) -> Request {
         methods: Picked::all(&[method], &words).expect("SET holds settings of the method"),
         targets: vec![Target::predicted()],
         top_labels: None,
-        site: Some(Site::EmbedWord),
+        site: exegete_methods::Place::Words,
         units: Units::Word,
         baselines: Vec::new(),
         masker: None,

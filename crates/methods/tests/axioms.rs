@@ -127,7 +127,7 @@ fn every_promise_can_be_broken() {
     let first = with(|scores, _| scores[0] *= 1.2);
     let squared = with(|scores, _| scores.iter_mut().for_each(|score| *score *= score.abs()));
     let by_layers = with(|scores, job| {
-        let layers = job.card().layers as f32;
+        let layers = job.card().sizes.0[0].1 as f32;
         scores.iter_mut().enumerate().for_each(|(i, score)| *score *= 1.0 + 0.1 * layers * i as f32);
     });
     let faults: [(Axiom, Scorer<'_>); 6] = [

@@ -70,7 +70,8 @@ fn scores(case: &Case, model: &dyn Model, method: &str, set: &[String]) -> Array
         target.resolve(model.card(), &row.encoded, &logits[0], None, &|piece| open.token_id(piece)).unwrap();
     let named = words(case.params.get("baseline"));
     let baselines: Vec<Baseline> = named.iter().map(|name| name.parse().unwrap()).collect();
-    let site: Site = if method.contains("attention") { Site::EmbedWord } else { case.site.parse().unwrap() };
+    let site: Site =
+        if method.contains("attention") { Site::named("embed.word") } else { case.site.parse().unwrap() };
     let job = Job { site, baselines, ..Job::new(model, &driver, row, target) };
     let chosen = Chosen::new(method, Settings::parse(set).unwrap()).unwrap();
     let explained = chosen.method.explain(&job).unwrap_or_else(|error| panic!("{}: {error}", case.name));

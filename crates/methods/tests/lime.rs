@@ -3,8 +3,7 @@
 
 use exegete_core::report::{Cell, Item};
 use exegete_core::{
-    Card, ClassScore, Driver, Example, Model, Prediction, Result, Row, Scale, Scores, Site, Target, Task,
-    Units,
+    Card, ClassScore, Driver, Example, Model, Prediction, Result, Row, Scale, Scores, Target, Task, Units,
 };
 use exegete_methods::evidence::Level;
 use exegete_methods::{Chosen, Corpus, Explained, Job, Picked, Request, Settings, survey};
@@ -22,9 +21,7 @@ impl Planted {
             labels: vec!["no".into(), "yes".into()],
             parameters: 0,
             max_tokens: 512,
-            layers: 0,
-            hidden: 0,
-            heads: 0,
+            sizes: exegete_core::Sizes::default(),
             warnings: Vec::new(),
         })
     }
@@ -112,7 +109,7 @@ fn a_few_texts_that_show_the_word() {
         methods: Picked::all(&["sp_lime"], &["texts=2", "keep=1"]).unwrap(),
         targets: vec!["class:yes:prob".parse().unwrap()],
         top_labels: None,
-        site: Some(Site::EmbedWord),
+        site: exegete_methods::Place::Words,
         units: Units::Word,
         baselines: Vec::new(),
         masker: None,

@@ -1,9 +1,9 @@
 use crate::config::Config;
+use crate::families;
 use crate::opened::{Opened, Parts};
 use crate::tokenizer::Tokenizer;
 use crate::weights::{Source, Weights};
-use crate::{encoder, families};
-use exegete_core::{Card, Result, Task};
+use exegete_core::{Card, Result, Sizes, Task};
 use exegete_engine::{Context, Real};
 use std::sync::Arc;
 
@@ -43,14 +43,15 @@ pub(crate) fn assemble<T: Real>(source: &dyn Source<T>, assembly: Assembly) -> R
         labels: labels(&config, task),
         parameters: params.values().map(|p| p.shape.iter().product::<usize>()).sum(),
         max_tokens: tokenizer.as_ref().map_or(config.max_tokens(), Tokenizer::max_tokens),
-        layers: config.num_hidden_layers,
-        hidden: config.hidden_size,
-        heads: config.num_attention_heads,
+        sizes: Sizes(vec![
+            ("layers", config.num_hidden_layers),
+            ("hidden", config.hidden_size),
+            ("heads", config.num_attention_heads),
+        ]),
         warnings,
     };
-    let sites = encoder::sites(&config, task);
     let tokenizer = tokenizer.map(Arc::new);
-    Ok(Opened::new(Parts { card, config, tokenizer, network, params, sites, ctx: Context::new(threads) }))
+    Ok(Opened::new(Parts { card, config, tokenizer, network, params, ctx: Context::new(threads) }))
 }
 
 /// The most memory for copies of weights in the layout that products like best, one forward and one backward.

@@ -1,9 +1,10 @@
 //! The parts that encoder families share. None of them asks which family it is in: what differs is data.
 
 use crate::config::{Activation, Config};
+use crate::encoder::{EMBED, PLACES, WORDS, at};
 use crate::run::Run;
 use crate::weights::{Param, Weights};
-use exegete_core::{Place, Result, Site};
+use exegete_core::Result;
 use exegete_engine::{Heads, Op, Scalar, Segments, Unary, Var};
 use std::sync::Arc;
 
@@ -87,11 +88,11 @@ impl<T: Scalar> Embeddings<T> {
 
     /// → \[T, E\], through the sites `embed.word` and `embed`.
     pub fn forward(&self, run: &mut Run<'_, T>) -> Result<Var<T>> {
-        let word = run.cut(Site::EmbedWord, |run| {
+        let word = run.cut(WORDS, |run| {
             let (table, ids) = (run.param(&self.word), run.ids());
             Ok(run.tape.apply(Op::Gather(ids), [table])) // [T, E]
         })?;
-        run.cut(Site::Embed, |run| {
+        run.cut(EMBED, |run| {
             let (table, positions) = (run.param(&self.position), run.positions(self.first_position));
             let position = run.tape.apply(Op::Gather(positions), [table]); // [T, E]
             let mut sum = position;
@@ -150,8 +151,10 @@ pub struct Layer<T> {
     outer: Linear<T>,
     output_norm: LayerNorm<T>,
     activation: Unary,
-    heads: usize,
-    width: usize,
+    /// N
+    pub heads: usize,
+    /// D
+    pub width: usize,
 }
 
 impl<T: Scalar> Layer<T> {
@@ -184,22 +187,23 @@ impl<T: Scalar> Layer<T> {
         };
         let heads = Heads::new(self.heads, self.width, queries, tokens);
         let q = self.query.forward(run, residual.clone()); // [T, H]
-        let q = run.at(n, Place::Query, q)?;
+        let q = run.site(at(n, "attn.q"), q)?;
         let k = self.key.forward(run, x.clone()); // [T, H]
-        let k = run.at(n, Place::Key, k)?;
+        let k = run.site(at(n, "attn.k"), k)?;
         let v = self.value.forward(run, x); // [T, H]
-        let v = run.at(n, Place::Value, v)?;
-        let context = run.attention(n, &heads, q, k, v)?; // [T, H]
+        let v = run.site(at(n, "attn.v"), v)?;
+        let context = run.attention([at(n, "attn.scores"), at(n, "attn.probs")], &heads, q, k, v)?; // [T, H]
+        let context = run.site(at(n, "attn.head"), context)?;
         let out = self.attention_out.forward(run, context); // [T, H]
-        let out = run.at(n, Place::AttentionOut, out)?;
+        let out = run.site(at(n, "attn.out"), out)?;
         let out = run.dropout(out, |rates| rates.attention_out); // [T, H]
         let normed = self.attention_norm.after(run, out, residual); // [T, H]
-        let normed = run.at(n, Place::AttentionNorm, normed)?;
+        let normed = run.site(at(n, "attn.norm"), normed)?;
         let inner = self.inner.forward(run, normed.clone()); // [T, F]
         let inner = run.tape.apply(Op::Unary(self.activation), [inner]); // [T, F]
-        let inner = run.at(n, Place::FeedForwardInner, inner)?;
+        let inner = run.site(at(n, "ffn.inner"), inner)?;
         let out = self.outer.forward(run, inner); // [T, H]
-        let out = run.at(n, Place::FeedForwardOut, out)?;
+        let out = run.site(at(n, "ffn.out"), out)?;
         let out = run.dropout(out, |rates| rates.feed_forward); // [T, H]
         Ok(self.output_norm.after(run, out, normed)) // [T, H]
     }
@@ -224,7 +228,7 @@ impl<T: Scalar> Stack<T> {
     pub fn forward(&self, run: &mut Run<'_, T>, mut x: Var<T>, first_suffices: bool) -> Result<Var<T>> {
         for (n, layer) in self.0.iter().enumerate() {
             let only_first = first_suffices && n + 1 == self.0.len() && !looked_at(run, n);
-            x = run.cut(Site::Layer(n, Place::Out), |run| layer.forward(run, n, x, only_first))?;
+            x = run.cut(at(n, "out"), |run| layer.forward(run, n, x, only_first))?;
         }
         Ok(x)
     }
@@ -232,8 +236,8 @@ impl<T: Scalar> Stack<T> {
 
 /// Whether any site of the layer that has a row for every token's query is kept or edited.
 fn looked_at<T: Scalar>(run: &Run<'_, T>, layer: usize) -> bool {
-    let per_query = Place::ALL.into_iter().filter(|place| !matches!(place, Place::Key | Place::Value));
-    per_query.into_iter().any(|place| run.touches(Site::Layer(layer, place)))
+    let mut per_query = PLACES.into_iter().filter(|place| !["attn.k", "attn.v"].contains(place));
+    per_query.any(|place| run.touches(at(layer, place)))
 }
 
 /// The engine's name for an activation.

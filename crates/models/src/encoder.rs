@@ -1,14 +1,20 @@
-use crate::blocks::{Embeddings, Linear, Stack};
+use crate::blocks::{Embeddings, Layer, Linear, Stack};
 use crate::config::Config;
 use crate::heads::Head;
 use crate::run::Run;
-use exegete_core::{Axis, Place, Result, Site, SiteInfo, Task};
+use exegete_core::{Axis, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task};
 use exegete_engine::Scalar;
 
 /// A network that goes forward over packed rows, through its named places.
 pub trait Network<T>: Send + Sync {
-    /// Runs all rows; the last site is `logits`.
+    /// Its places, in the order of computation; the last one is its output.
+    fn sites(&self) -> &Sites;
+
+    /// Runs all rows through its places.
     fn forward(&self, run: &mut Run<'_, T>) -> Result<()>;
+
+    /// An upper estimate of the activations that one row needs under a plan, in numbers.
+    fn elements(&self, row: &Row, plan: &Plan) -> usize;
 }
 
 /// The encoder that all families of today are built as: embeddings, layers with the norm after each block, a head.
@@ -21,9 +27,17 @@ pub struct Encoder<T> {
     pub stack: Stack<T>,
     /// The head.
     pub head: Head<T>,
+    /// Its places.
+    pub sites: Sites,
+    /// Width inside the feed-forward block.
+    pub inner: usize,
 }
 
 impl<T: Scalar> Network<T> for Encoder<T> {
+    fn sites(&self) -> &Sites {
+        &self.sites
+    }
+
     fn forward(&self, run: &mut Run<'_, T>) -> Result<()> {
         let mut x = self.embeddings.forward(run)?; // [T, E]
         // Upstream of a start there is nothing to project.
@@ -34,44 +48,107 @@ impl<T: Scalar> Network<T> for Encoder<T> {
         self.head.forward(run, x)?;
         Ok(())
     }
+
+    fn elements(&self, row: &Row, plan: &Plan) -> usize {
+        let tokens = row.encoded.len();
+        let Layer { heads, width, .. } = *self.stack.0[0];
+        let (hidden, inner, maps) = (heads * width, self.inner, heads * tokens);
+        let elements = |site: Site| self.sites.find(site).map_or(0, |info| info.elements(&row.encoded));
+        let kept: usize = plan.keep.iter().copied().map(elements).sum();
+        let earliest = self.sites.first_of(plan.keep.iter().copied()).unwrap_or(LOGITS);
+        let after = self.sites.iter().skip(self.sites.order(earliest) + 1);
+        let recorded = after.filter(|info| info.role == Role::LayerOutput).count();
+        let looks = |site: Site| [".attn.scores", ".attn.probs"].iter().any(|end| site.name().ends_with(end));
+        let edited = row.edits.iter().map(|edit| edit.site);
+        let plain = plan.keep.iter().copied().chain(edited).any(looks);
+        // What is alive at the widest point of a layer, and what each recorded layer leaves behind, per token.
+        let (working, left) = match plan.record {
+            Record::Nothing => (7 * hidden + inner + if plain { 2 * maps } else { tokens }, 0),
+            Record::Gradient => {
+                (10 * hidden + 3 * inner + 2 * maps, 6 * hidden + inner + if plain { 2 * maps } else { maps })
+            }
+            Record::Lowered | Record::Paired => {
+                (10 * hidden + 9 * inner + 4 * maps, 22 * hidden + 2 * inner + 2 * maps)
+            }
+        };
+        // Rules that tell the signs of a weight apart copy a block of it, however few the tokens.
+        let (copies, block) = match plan.record {
+            Record::Lowered | Record::Paired => (9, 1 << 16),
+            Record::Nothing | Record::Gradient => (3, 0),
+        };
+        tokens * (working + recorded * left) + kept + elements(LOGITS) * copies + block
+    }
+}
+
+/// The word vectors of the tokens.
+pub(crate) const WORDS: Site = Site::named("embed.word");
+/// What the first layer reads, before a projection where a family has one.
+pub(crate) const EMBED: Site = Site::named("embed");
+/// The vector the head reads, after its activation.
+pub(crate) const POOLED: Site = Site::named("pooled");
+/// The output.
+pub(crate) const LOGITS: Site = Site::named("logits");
+
+/// The places inside a layer, in the order of computation.
+pub(crate) const PLACES: [&str; 11] = [
+    "attn.q",
+    "attn.k",
+    "attn.v",
+    "attn.scores",
+    "attn.probs",
+    "attn.head",
+    "attn.out",
+    "attn.norm",
+    "ffn.inner",
+    "ffn.out",
+    "out",
+];
+
+/// A place inside layer `n`.
+pub(crate) fn at(n: usize, place: &str) -> Site {
+    // Numbers and places of this file always fit a name.
+    format!("layer.{n}.{place}").parse().unwrap_or(LOGITS)
 }
 
 /// The sites of an encoder with their axes, in the order of computation.
-pub fn sites(c: &Config, task: Task) -> Vec<SiteInfo> {
+pub fn sites(c: &Config, task: Task) -> Sites {
     let unit = Axis::Unit;
-    let info = |site, axes: &[Axis]| SiteInfo { site, axes: axes.to_vec() };
-    let heads = Axis::Head(c.num_attention_heads);
-    let head_width = unit(c.hidden_size / c.num_attention_heads);
+    let embed = [Axis::Token, unit(c.embedding_size)];
     let mut sites = vec![
-        info(Site::EmbedWord, &[Axis::Token, unit(c.embedding_size)]),
-        info(Site::Embed, &[Axis::Token, unit(c.embedding_size)]),
+        SiteInfo::new(WORDS, "embed", Role::Words, embed).cut(),
+        SiteInfo::new(EMBED, "embed", Role::Embedding, embed).cut(),
     ];
-    for n in 0..c.num_hidden_layers {
-        for place in Place::ALL {
-            let axes = match place {
-                Place::Scores | Place::Probs => vec![heads, Axis::Token, Axis::Token],
-                Place::Head => vec![Axis::Token, heads, head_width],
-                Place::FeedForwardInner => vec![Axis::Token, unit(c.intermediate_size)],
-                _ => vec![Axis::Token, unit(c.hidden_size)],
-            };
-            sites.push(info(Site::Layer(n, place), &axes));
-        }
-    }
+    sites.extend((0..c.num_hidden_layers).flat_map(|n| PLACES.map(|place| layer_site(c, n, place))));
+    let pooled = SiteInfo::new(POOLED, "head", Role::Inner, [unit(c.hidden_size)]).carrying_all();
     let classes = Axis::Class(c.labels().len());
-    match task {
-        Task::Classification | Task::MultiLabel | Task::Regression => {
-            sites.push(info(Site::Pooled, &[unit(c.hidden_size)]));
-            sites.push(info(Site::Logits, &[classes]));
+    let logits: &[Axis] = match task {
+        Task::Classification | Task::MultiLabel | Task::Regression => &[classes],
+        Task::Encoder => &[unit(c.hidden_size)],
+        Task::TokenClassification => &[Axis::Token, classes],
+        Task::QuestionAnswering => &[Axis::Token, Axis::Class(2)],
+        Task::MaskedLanguageModel => &[Axis::Token, Axis::Class(c.vocab_size)],
+    };
+    sites.extend((logits.len() == 1).then_some(pooled));
+    sites.push(SiteInfo::new(LOGITS, "head", Role::Outputs, logits).carrying_all());
+    Sites::new(sites)
+}
+
+fn layer_site(c: &Config, n: usize, place: &str) -> SiteInfo {
+    let heads = Axis::Head(c.num_attention_heads);
+    let unit = Axis::Unit;
+    let (role, axes) = match place {
+        "attn.v" => (Role::Values, vec![Axis::Token, unit(c.hidden_size)]),
+        "attn.scores" => (Role::Inner, vec![heads, Axis::Token, Axis::Token]),
+        "attn.probs" => (Role::Weights, vec![heads, Axis::Token, Axis::Token]),
+        "attn.head" => {
+            let width = unit(c.hidden_size / c.num_attention_heads);
+            (Role::Contexts, vec![Axis::Token, heads, width])
         }
-        Task::Encoder => {
-            sites.push(info(Site::Pooled, &[unit(c.hidden_size)]));
-            sites.push(info(Site::Logits, &[unit(c.hidden_size)]));
-        }
-        Task::TokenClassification => sites.push(info(Site::Logits, &[Axis::Token, classes])),
-        Task::QuestionAnswering => sites.push(info(Site::Logits, &[Axis::Token, Axis::Class(2)])),
-        Task::MaskedLanguageModel => {
-            sites.push(info(Site::Logits, &[Axis::Token, Axis::Class(c.vocab_size)]));
-        }
-    }
-    sites
+        "attn.out" => (Role::Mixed, vec![Axis::Token, unit(c.hidden_size)]),
+        "ffn.inner" => (Role::Inner, vec![Axis::Token, unit(c.intermediate_size)]),
+        "out" => (Role::LayerOutput, vec![Axis::Token, unit(c.hidden_size)]),
+        _ => (Role::Inner, vec![Axis::Token, unit(c.hidden_size)]),
+    };
+    let info = SiteInfo::new(at(n, place), format!("layer.{n}"), role, axes);
+    if role == Role::LayerOutput { info.cut() } else { info }
 }

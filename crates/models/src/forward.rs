@@ -3,20 +3,19 @@
 use crate::encoder::Network;
 use crate::pass::Done;
 use crate::run::{Finished, Request, Run};
-use exegete_core::{Error, Pass, Plan, Record, Result, Row, SiteInfo};
+use exegete_core::{Error, Pass, Plan, Record, Result, Row, Sites};
 use exegete_engine::{Context, Real, Scalar};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Runs rows on any network with these sites: edits, kept values, and everything that can be pulled back.
+/// Runs rows on any network: edits, kept values, and everything that can be pulled back.
 pub fn forward<T: Real>(
     ctx: &Arc<Context<T>>,
     network: &dyn Network<T>,
-    sites: &[SiteInfo],
     rows: &[Row],
     plan: &Plan,
 ) -> Result<Box<dyn Pass>> {
-    let done = Done::run(ctx, network, sites, rows, plan)?;
+    let done = Done::run(ctx, network, rows, plan)?;
     match done.finite() {
         true => Ok(Box::new(done)),
         false => Err(Error::Request("the output is not finite".into())),
@@ -27,20 +26,19 @@ pub fn forward<T: Real>(
 pub(crate) fn in_pieces<T: Scalar>(
     ctx: &Arc<Context<T>>,
     network: &dyn Network<T>,
-    sites: &[SiteInfo],
     rows: &[Row],
     plan: &Plan,
 ) -> Result<Vec<Finished<T>>> {
-    check(sites, rows, plan)?;
+    check(network.sites(), rows, plan)?;
     let pieces = pieces(rows, plan, ctx.threads());
     let one = |ctx: &Arc<Context<T>>, rows: &[Row]| match plan.record {
         Record::Paired => {
-            let mut finished = together(ctx, network, sites, Request::new(&halves(rows), plan))?;
+            let mut finished = together(ctx, network, Request::new(&halves(rows), plan))?;
             finished.kept.values_mut().for_each(|kept| kept.parts = interleaved(&kept.parts));
             finished.order = interleaved(&finished.order);
             Ok(finished)
         }
-        _ => together(ctx, network, sites, Request::new(rows, plan)),
+        _ => together(ctx, network, Request::new(rows, plan)),
     };
     if pieces.len() == 1 {
         return Ok(vec![one(ctx, rows)?]);
@@ -53,10 +51,9 @@ pub(crate) fn in_pieces<T: Scalar>(
 pub(crate) fn together<T: Scalar>(
     ctx: &Arc<Context<T>>,
     network: &dyn Network<T>,
-    sites: &[SiteInfo],
     request: Request<'_, T>,
 ) -> Result<Finished<T>> {
-    let mut run = Run::new(ctx.clone(), sites, request)?;
+    let mut run = Run::new(ctx.clone(), network.sites(), request)?;
     ctx.install(move || {
         network.forward(&mut run)?;
         Ok(run.finish())
@@ -74,14 +71,12 @@ fn interleaved<P: Clone>(halves: &[P]) -> Vec<P> {
     texts.iter().zip(baselines).flat_map(|(text, baseline)| [text.clone(), baseline.clone()]).collect()
 }
 
-fn check(sites: &[SiteInfo], rows: &[Row], plan: &Plan) -> Result<()> {
+fn check(sites: &Sites, rows: &[Row], plan: &Plan) -> Result<()> {
     plan.check_pairs(rows)?;
-    let start = plan.start.filter(|start| start.is_cut());
-    let Some(info) = start.and_then(|start| sites.iter().find(|info| info.site == start)) else {
-        return Ok(());
-    };
+    let start = plan.start.and_then(|start| sites.find(start));
+    let Some(info) = start.filter(|info| info.cut) else { return Ok(()) };
     for (i, row) in rows.iter().enumerate() {
-        let expected = info.shape(row.encoded.len());
+        let expected = info.shape(&row.encoded);
         let given = row.start.as_ref().map(|array| &array.shape);
         if given != Some(&expected) {
             return Err(Error::Request(format!(

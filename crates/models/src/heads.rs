@@ -2,9 +2,10 @@
 
 use crate::blocks::{LayerNorm, Linear};
 use crate::config::Config;
+use crate::encoder::{LOGITS, POOLED};
 use crate::run::Run;
 use crate::weights::{Param, Weights};
-use exegete_core::{Result, Site, Task};
+use exegete_core::{Result, Task};
 use exegete_engine::{Op, Scalar, Unary, Var};
 
 /// What a family calls the parts of its heads, and how they are activated.
@@ -146,7 +147,7 @@ impl<T: Scalar> Head<T> {
                 let first = run.firsts(x); // [B, H]
                 let first = run.dropout(first, |rates| rates.head_in); // [B, H]
                 let pooled = dense.forward(run, first); // [B, H]
-                let pooled = run.site(Site::Pooled, pooled)?;
+                let pooled = run.site(POOLED, pooled)?;
                 let pooled = run.dropout(pooled, |rates| rates.head); // [B, H]
                 out.forward(run, pooled) // [B, C]
             }
@@ -162,9 +163,9 @@ impl<T: Scalar> Head<T> {
                     Some(dense) => dense.forward(run, first), // [B, H]
                     None => first,
                 };
-                run.site(Site::Pooled, pooled)?
+                run.site(POOLED, pooled)?
             }
         };
-        run.site(Site::Logits, logits)
+        run.site(LOGITS, logits)
     }
 }

@@ -106,12 +106,12 @@ impl<T: Real> Opened<T> {
             return Err(unknown(name));
         }
         let record = if words { Record::Gradient } else { Record::Nothing };
-        let keep = keep.iter().copied().chain(words.then_some(Site::EmbedWord)).collect();
+        let keep = keep.iter().copied().chain(words.then_some(network.sites().words()?)).collect();
         let plan = Plan { keep, start: None, record };
         let request = Request { learn: select, noise, ..Request::new(rows, &plan) };
         let mut finished = self.run(ctx, network, request)?;
-        let Finished { tape, kept, .. } = &mut finished;
-        let logits = kept[&Site::Logits].var.clone();
+        let Finished { tape, kept, outputs, .. } = &mut finished;
+        let logits = kept[outputs].var.clone();
         let task = self.parts.card.task;
         let losses = objective(&mut Forward { tape, logits, rows, labels, task, kept })?;
         if (losses.value.rows(), losses.value.cols()) != (rows.len(), 1) {
@@ -133,7 +133,10 @@ impl<T: Real> Opened<T> {
         let Some(node) = pulled.losses.node else { return Ok(pulled) };
         let rows = pulled.losses.value.rows();
         let seed = Tensor::new(rows, 1, vec![S::from_f64(weight); rows]);
-        let words = lesson.words.then(|| finished.kept[&Site::EmbedWord].var.node).flatten();
+        let words = match lesson.words {
+            true => finished.kept[&network.sites().words()?].var.node,
+            false => None,
+        };
         let nodes: Vec<_> = finished.learned.iter().copied().chain([words]).flatten().collect();
         let tape = &finished.tape;
         let found = ctx.install(|| tape.backward(vec![(node, seed)], &nodes, &Gradient));

@@ -1,7 +1,7 @@
 use crate::run::Kept;
 use exegete_core::{Error, Label, Result, Row, Site, Task};
 use exegete_engine::{Op, Scalar, Tape, Tensor, Unary, Var};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// What a forward run left for a loss to be computed from.
 pub struct Forward<'a, T> {
@@ -15,7 +15,7 @@ pub struct Forward<'a, T> {
     pub labels: &'a [Label],
     /// What the model answers.
     pub task: Task,
-    pub(crate) kept: &'a BTreeMap<Site, Kept<T>>,
+    pub(crate) kept: &'a HashMap<Site, Kept<T>>,
 }
 
 impl<T: Scalar> Forward<'_, T> {

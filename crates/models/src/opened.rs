@@ -8,7 +8,7 @@ use crate::tokenizer::Tokenizer;
 use crate::weights::{Param, Replaced, Weights, WithTangents, check_shapes, matrix};
 use exegete_core::{
     Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, Pass, Plan, Prediction,
-    Record, Result, Row, Scores, Site, SiteInfo,
+    Record, Result, Row, Scores, Site, Sites,
 };
 use exegete_engine::{Context, Dual, Real, Scalar, Tensor};
 use std::collections::BTreeMap;
@@ -28,7 +28,6 @@ pub(crate) struct Parts<T> {
     pub(crate) tokenizer: Option<Arc<Tokenizer>>,
     pub(crate) network: Encoder<T>,
     pub(crate) params: BTreeMap<String, Param<T>>,
-    pub(crate) sites: Vec<SiteInfo>,
     pub(crate) ctx: Arc<Context<T>>,
 }
 
@@ -46,7 +45,7 @@ impl<T: Real> Opened<T> {
     ) -> Result<Finished<S>> {
         let rows = request.rows;
         self.check_rows(rows)?;
-        let finished = forward::together(ctx, network, &self.parts.sites, request)?;
+        let finished = forward::together(ctx, network, request)?;
         match finished.finite() {
             true => Ok(finished),
             false => Err(self.not_finite(rows)),
@@ -148,14 +147,14 @@ impl<T: Real> Open for Opened<T> {
         Some(Array { shape: word.shape.clone(), data })
     }
 
-    fn sites(&self) -> Vec<SiteInfo> {
-        self.parts.sites.clone()
+    fn sites(&self) -> &Sites {
+        &self.parts.network.sites
     }
 
     fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>> {
         self.check_rows(rows)?;
-        let Parts { ctx, network, sites, .. } = &self.parts;
-        let done = Done::run(ctx, network, sites, rows, plan)?;
+        let Parts { ctx, network, .. } = &self.parts;
+        let done = Done::run(ctx, network, rows, plan)?;
         if done.finite() { Ok(Box::new(done)) } else { Err(self.not_finite(rows)) }
     }
 
@@ -167,7 +166,7 @@ impl<T: Real> Open for Opened<T> {
         let plan = Plan { keep: keep.to_vec(), start: None, record: Record::Nothing };
         let request = Request { shifts: Some((site, shifts)), ..Request::new(rows, &plan) };
         let finished = self.run(self.dual_context(), &network, request)?;
-        let sites = keep.iter().copied().chain([Site::Logits]);
+        let sites = keep.iter().copied().chain([finished.outputs]);
         Ok(sites.map(|site| finished.arrays(site, |x| x.tangent())).collect())
     }
 
@@ -176,7 +175,10 @@ impl<T: Real> Open for Opened<T> {
     }
 
     fn bytes(&self, row: &Row, plan: &Plan) -> usize {
-        crate::pass::bytes(&self.parts.config, &self.parts.sites, row, plan, size_of::<T>())
+        let outputs = self.sites().outputs().and_then(|site| self.sites().get(site));
+        let outputs = outputs.map_or(0, |info| info.elements(&row.encoded));
+        // Outputs travel in double precision.
+        self.parts.network.elements(row, plan) * size_of::<T>() + outputs * size_of::<f64>()
     }
 
     fn with_params(&self, overrides: Vec<(String, Array)>) -> Result<Arc<dyn Model>> {
@@ -207,19 +209,17 @@ impl<T: Real> Opened<T> {
             tokenizer: self.parts.tokenizer.clone(),
             network,
             params: weights.into_taken(),
-            sites: self.parts.sites.clone(),
             ctx: self.parts.ctx.clone(),
         }))
     }
 
     fn check_directions(&self, rows: &[Row], site: Site, directions: &[Array]) -> Result<()> {
-        let info = self.parts.sites.iter().find(|info| info.site == site);
-        let info = info.ok_or_else(|| Error::Request(format!("the model has no site {site}")))?;
+        let info = self.sites().get(site)?;
         if rows.len() != directions.len() {
             return Err(Error::Request(format!("{} rows but {} directions", rows.len(), directions.len())));
         }
         for (i, (row, direction)) in rows.iter().zip(directions).enumerate() {
-            let shape = info.shape(row.encoded.len());
+            let shape = info.shape(&row.encoded);
             if direction.shape != shape {
                 return Err(Error::Request(format!(
                     "row {i}: a direction of shape {:?} at {site}, whose value has shape {shape:?}",

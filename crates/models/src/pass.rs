@@ -1,13 +1,9 @@
-use crate::config::Config;
 use crate::encoder::Network;
 use crate::forward;
 use crate::rules;
 use crate::run::{Finished, Part};
-use exegete_core::{
-    Array, Error, Logits, Pass, Place, Plan, Record, Result, Row, Rules, Seed, Site, SiteInfo, Work,
-};
+use exegete_core::{Array, Error, Logits, Pass, Plan, Record, Result, Row, Rules, Seed, Site, Work};
 use exegete_engine::{Context, Counts, Ledger, NodeId, Real, Scalar, Table, Tensor};
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -16,6 +12,7 @@ pub(crate) struct Done<T> {
     ctx: Arc<Context<T>>,
     pieces: Vec<Piece<T>>,
     logits: Vec<Logits>,
+    outputs: Site,
     record: Record,
     before: Counts,
 }
@@ -30,19 +27,19 @@ impl<T: Real> Done<T> {
     pub(crate) fn run(
         ctx: &Arc<Context<T>>,
         network: &dyn Network<T>,
-        sites: &[SiteInfo],
         rows: &[Row],
         plan: &Plan,
     ) -> Result<Self> {
         let before = ctx.counts();
         ctx.reset_peak();
         let (mut pieces, mut logits) = (Vec::new(), Vec::new());
-        for finished in forward::in_pieces(ctx, network, sites, rows, plan)? {
+        for finished in forward::in_pieces(ctx, network, rows, plan)? {
             let first = logits.len();
             logits.extend(finished.logits());
             pieces.push(Piece { rows: first..logits.len(), finished });
         }
-        Ok(Self { ctx: ctx.clone(), pieces, logits, record: plan.record, before })
+        let outputs = network.sites().outputs()?;
+        Ok(Self { ctx: ctx.clone(), pieces, logits, outputs, record: plan.record, before })
     }
 
     /// Whether the output can be used.
@@ -92,10 +89,15 @@ impl<T: Real> Piece<T> {
 
     /// The seeds of each site as one packed cotangent.
     fn packed(&self, seeds: &[Seed]) -> Result<Vec<(NodeId, Tensor<T>)>> {
-        let mut packed: BTreeMap<Site, Vec<T>> = BTreeMap::new();
+        let mut packed: Vec<(Site, Vec<T>)> = Vec::new();
         for seed in seeds.iter().filter(|seed| self.rows.contains(&seed.row)) {
             let total = self.finished.kept[&seed.site].var.value.data().len();
-            let data = packed.entry(seed.site).or_insert_with(|| vec![T::default(); total]);
+            let known = packed.iter().position(|(site, _)| *site == seed.site);
+            let place = known.unwrap_or_else(|| {
+                packed.push((seed.site, vec![T::default(); total]));
+                packed.len() - 1
+            });
+            let data = &mut packed[place].1;
             let slots = data[self.part(seed).start..].iter_mut().zip(&seed.cotangent.data);
             slots.for_each(|(slot, &g)| *slot += T::from_f64(g.into()));
         }
@@ -132,6 +134,10 @@ impl<T: Real> Piece<T> {
 }
 
 impl<T: Real> Pass for Done<T> {
+    fn outputs(&self) -> Site {
+        self.outputs
+    }
+
     fn logits(&self) -> &[Logits] {
         &self.logits
     }
@@ -174,12 +180,12 @@ impl<T: Real> Pass for Done<T> {
 impl<T: Scalar> Finished<T> {
     /// Whether the output can be used.
     pub(crate) fn finite(&self) -> bool {
-        self.kept[&Site::Logits].var.value.data().iter().all(|x| x.value().is_finite())
+        self.kept[&self.outputs].var.value.data().iter().all(|x| x.value().is_finite())
     }
 
     /// Each row's output in full precision.
     pub(crate) fn logits(&self) -> Vec<Logits> {
-        let kept = &self.kept[&Site::Logits];
+        let kept = &self.kept[&self.outputs];
         let logits = |part: &Part| Logits {
             shape: part.shape.clone(),
             data: kept.var.value.data()[part.start..][..part.len()].iter().map(|x| x.value()).collect(),
@@ -212,43 +218,4 @@ impl<T: Scalar> Finished<T> {
 fn array<T: Scalar>(tensor: &Tensor<T>, part: &Part, read: impl Fn(T) -> f64) -> Array {
     let data = tensor.data()[part.start..][..part.len()].iter().map(|&x| read(x) as f32).collect();
     Array { shape: part.shape.clone(), data }
-}
-
-/// An upper estimate of the activations that one row needs, in bytes of numbers of `size` bytes.
-pub(crate) fn bytes(c: &Config, sites: &[SiteInfo], row: &Row, plan: &Plan, size: usize) -> usize {
-    let tokens = row.encoded.len();
-    let (hidden, inner) = (c.hidden_size, c.intermediate_size);
-    let maps = c.num_attention_heads * tokens;
-    let elements = |site: &Site| {
-        let info = sites.iter().find(|info| info.site == *site);
-        info.map_or(0, |info| info.shape(tokens).iter().product::<usize>())
-    };
-    let earliest = plan.keep.iter().min().copied().unwrap_or(Site::Logits);
-    let recorded = match earliest {
-        Site::EmbedWord | Site::Embed => c.num_hidden_layers,
-        Site::Layer(n, Place::Out) => c.num_hidden_layers.saturating_sub(n + 1),
-        Site::Layer(n, _) => c.num_hidden_layers.saturating_sub(n),
-        Site::Pooled | Site::Logits => 0,
-    };
-    let looks = |site: &Site| matches!(site, Site::Layer(_, Place::Scores | Place::Probs));
-    let plain = plan.keep.iter().any(looks) || row.edits.iter().any(|edit| looks(&edit.site));
-    // What is alive at the widest point of a layer, and what each recorded layer leaves behind, per token.
-    let (working, left) = match plan.record {
-        Record::Nothing => (7 * hidden + inner + if plain { 2 * maps } else { tokens }, 0),
-        Record::Gradient => {
-            (10 * hidden + 3 * inner + 2 * maps, 6 * hidden + inner + if plain { 2 * maps } else { maps })
-        }
-        Record::Lowered | Record::Paired => {
-            (10 * hidden + 9 * inner + 4 * maps, 22 * hidden + 2 * inner + 2 * maps)
-        }
-    };
-    let kept: usize = plan.keep.iter().map(elements).sum();
-    // Rules that tell the signs of a weight apart copy a block of it, however few the tokens.
-    let (copies, block) = match plan.record {
-        Record::Lowered | Record::Paired => (9, 1 << 16),
-        Record::Nothing | Record::Gradient => (3, 0),
-    };
-    let head = elements(&Site::Logits) * copies;
-    (tokens * (working + recorded * left) + kept + head + block) * size
-        + elements(&Site::Logits) * size_of::<f64>()
 }

@@ -1,10 +1,8 @@
 use crate::config::Rates;
 use crate::weights::Param;
-use exegete_core::{
-    Array, Axis, Change, Edit, Error, Pick, Place, Plan, Record, Result, Row, Site, SiteInfo,
-};
+use exegete_core::{Array, Axis, Change, Edit, Error, Pick, Plan, Record, Result, Row, Site, Sites};
 use exegete_engine::{Context, Dropout, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What one forward run works on: the rows, the plan, the tape, and what was kept on the way.
@@ -16,8 +14,11 @@ pub struct Run<'a, T> {
     rows: &'a [Row],
     plan: &'a Plan,
     segments: Segments,
-    sites: BTreeMap<Site, &'a SiteInfo>,
-    touched: BTreeSet<Site>,
+    sites: &'a Sites,
+    outputs: Site,
+    /// The place of the start in the order of computation.
+    start: Option<usize>,
+    touched: HashSet<Site>,
     /// Exact shifts at one site, one a row: tangents travel here.
     shifts: Option<(Site, Vec<Vec<T>>)>,
     learn: &'a [String],
@@ -25,7 +26,7 @@ pub struct Run<'a, T> {
     /// How many values were dropped from so far, so that each place draws numbers of its own.
     drops: u64,
     watched: HashMap<Arc<str>, Var<T>>,
-    kept: BTreeMap<Site, Kept<T>>,
+    kept: HashMap<Site, Kept<T>>,
 }
 
 /// What one forward run is asked for.
@@ -74,7 +75,7 @@ impl Part {
 }
 
 impl<'a, T: Scalar> Run<'a, T> {
-    pub(crate) fn new(ctx: Arc<Context<T>>, sites: &'a [SiteInfo], request: Request<'a, T>) -> Result<Self> {
+    pub(crate) fn new(ctx: Arc<Context<T>>, sites: &'a Sites, request: Request<'a, T>) -> Result<Self> {
         let Request { rows, plan, learn, shifts, noise } = request;
         let mode = match plan.record {
             Record::Nothing if learn.is_empty() => Mode::Off,
@@ -88,14 +89,16 @@ impl<'a, T: Scalar> Run<'a, T> {
             rows,
             plan,
             segments: Segments::new(rows.iter().map(|row| row.encoded.len())),
-            sites: sites.iter().map(|info| (info.site, info)).collect(),
+            sites,
+            outputs: sites.outputs()?,
+            start: plan.start.map(|site| sites.order(site)),
             touched: edited.chain(shifted).chain(plan.keep.iter().copied()).collect(),
             shifts,
             learn,
             noise,
             drops: 0,
             watched: HashMap::new(),
-            kept: BTreeMap::new(),
+            kept: HashMap::new(),
         };
         run.check()?;
         Ok(run)
@@ -103,20 +106,16 @@ impl<'a, T: Scalar> Run<'a, T> {
 
     fn check(&self) -> Result<()> {
         for &site in self.touched.iter().chain(&self.plan.start) {
-            if !self.sites.contains_key(&site) {
-                return Err(Error::Request(format!(
-                    "the model has no site {site}; `model sites` lists them"
-                )));
-            }
+            self.sites.get(site)?;
         }
         let Some(start) = self.plan.start else { return Ok(()) };
-        if !start.is_cut() {
+        if !self.sites.get(start)?.cut {
             return Err(Error::Request(format!(
                 "a run cannot start at {start}, only at a cut such as layer.0.out"
             )));
         }
-        match self.touched.first() {
-            Some(&site) if site < start => {
+        match self.sites.first_of(self.touched.iter().copied()) {
+            Some(site) if Some(self.sites.order(site)) < self.start => {
                 Err(Error::Request(format!("{site} lies before the start {start} and is not computed")))
             }
             _ => Ok(()),
@@ -163,30 +162,30 @@ impl<'a, T: Scalar> Run<'a, T> {
 
     /// A place where a run can start: computes the value, takes it from the rows, or skips it as upstream of the start.
     pub fn cut(&mut self, site: Site, compute: impl FnOnce(&mut Self) -> Result<Var<T>>) -> Result<Var<T>> {
-        let value = match self.plan.start {
-            Some(start) if site < start => return Ok(Tensor::new(0, 0, Vec::new()).into()),
-            Some(start) if site == start => self.start_value(site),
+        let value = match self.start {
+            Some(start) if self.sites.order(site) < start => return Ok(Tensor::new(0, 0, Vec::new()).into()),
+            Some(_) if self.plan.start == Some(site) => self.start_value(site)?,
             _ => compute(self)?,
         };
         self.site(site, value)
     }
 
     /// The rows' own values at the start; their shapes were checked before.
-    fn start_value(&self, site: Site) -> Var<T> {
+    fn start_value(&self, site: Site) -> Result<Var<T>> {
         let given = self.rows.iter().filter_map(|row| row.start.as_ref());
         let data: Vec<T> =
             given.flat_map(|start| start.data.iter().map(|&x| T::from_f64(x.into()))).collect();
-        let by_token = self.sites[&site].axes.first() == Some(&Axis::Token);
+        let by_token = self.sites.get(site)?.axes.first() == Some(&Axis::Token);
         let rows = if by_token { self.segments.total() } else { self.rows.len() };
-        Tensor::new(rows, data.len() / rows.max(1), data).into()
+        Ok(Tensor::new(rows, data.len() / rows.max(1), data).into())
     }
 
     /// A named place: applies the rows' edits to the value and keeps it where the plan says.
     pub fn site(&mut self, site: Site, value: Var<T>) -> Result<Var<T>> {
-        if !self.touches(site) && site != Site::Logits {
+        if !self.touches(site) && site != self.outputs {
             return Ok(value);
         }
-        let parts = self.parts(site);
+        let parts = self.parts(site)?;
         let patch = self.patch(site, &parts)?;
         let mut value = value;
         if !patch.is_empty() {
@@ -199,35 +198,28 @@ impl<'a, T: Scalar> Run<'a, T> {
         Ok(value)
     }
 
-    /// Shorthand for a place inside a layer.
-    pub fn at(&mut self, layer: usize, place: Place, value: Var<T>) -> Result<Var<T>> {
-        self.site(Site::Layer(layer, place), value)
-    }
-
-    /// Multi-head attention with its sites; fused where nobody looks at scores or probabilities.
+    /// Multi-head attention with the sites of its scores and its weights; fused where nobody looks at either.
     pub fn attention(
         &mut self,
-        layer: usize,
+        [scores_at, weights_at]: [Site; 2],
         heads: &Heads,
         q: Var<T>,
         k: Var<T>,
         v: Var<T>,
     ) -> Result<Var<T>> {
         let rate = self.noise.map_or(0.0, |noise| noise.rates.attention);
-        let plain = rate > 0.0
-            || [Place::Scores, Place::Probs].iter().any(|&place| self.touches(Site::Layer(layer, place)));
-        let context = if plain {
+        let plain = rate > 0.0 || self.touches(scores_at) || self.touches(weights_at);
+        Ok(if plain {
             let scores = self.tape.apply(Op::Scores(heads.clone()), [q, k]); // ragged [N, T, T]
-            let scores = self.at(layer, Place::Scores, scores)?;
+            let scores = self.site(scores_at, scores)?;
             let probs = self.tape.apply(Op::Softmax(heads.clone()), [scores]); // ragged [N, T, T]
-            let probs = self.at(layer, Place::Probs, probs)?;
+            let probs = self.site(weights_at, probs)?;
             let lens = (0..heads.queries.count()).map(|row| heads.map(row, heads.count) - heads.map(row, 0));
             let probs = self.drop_runs(probs, rate, lens.collect());
             self.tape.apply(Op::Context(heads.clone()), [probs, v]) // [T, H]
         } else {
             self.tape.attention(heads, q, k, v) // [T, H]
-        };
-        self.at(layer, Place::Head, context)
+        })
     }
 
     /// Dropout at one of the places of [`Rates`]; nothing outside training.
@@ -259,15 +251,15 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     /// Where each row's part of a packed value lies: one after the other.
-    fn parts(&self, site: Site) -> Vec<Part> {
-        let info = self.sites[&site];
+    fn parts(&self, site: Site) -> Result<Vec<Part>> {
+        let info = self.sites.get(site)?;
         let mut end = 0;
         let part = |row: &Row| {
-            let (start, shape) = (end, info.shape(row.encoded.len()));
+            let (start, shape) = (end, info.shape(&row.encoded));
             end += shape.iter().product::<usize>();
             Part { start, shape }
         };
-        self.rows.iter().map(part).collect()
+        Ok(self.rows.iter().map(part).collect())
     }
 
     fn patch(&self, site: Site, parts: &[Part]) -> Result<Patch<T>> {
@@ -291,6 +283,7 @@ impl<'a, T: Scalar> Run<'a, T> {
             learned: nodes.collect(),
             tape: self.tape,
             kept: self.kept,
+            outputs: self.outputs,
             segments: self.segments,
             order,
         }
@@ -304,7 +297,9 @@ pub(crate) struct Finished<T> {
     /// Where each row of the caller was packed.
     pub(crate) order: Vec<usize>,
     pub(crate) tape: Tape<T>,
-    pub(crate) kept: BTreeMap<Site, Kept<T>>,
+    pub(crate) kept: HashMap<Site, Kept<T>>,
+    /// Where the output is.
+    pub(crate) outputs: Site,
     /// The node of each learned parameter, in the order asked; none where it was not used.
     pub(crate) learned: Vec<Option<NodeId>>,
 }

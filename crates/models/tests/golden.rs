@@ -1,7 +1,7 @@
 //! Every golden folder against what PyTorch and transformers computed for it.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use exegete_core::{Array, Example, Label, Model, Pass, Place, Plan, Row, Rules, Seed, Site};
+use exegete_core::{Array, Example, Label, Model, Pass, Plan, Role, Row, Rules, Seed, Site};
 use exegete_models::{Options, Precision, load};
 use exegete_testkit::golden::{Golden, folders, tensors};
 use std::path::Path;
@@ -18,8 +18,9 @@ fn open(folder: &Path, precision: Precision) -> Arc<dyn Model> {
 /// The largest difference over every recorded value of one folder, relative to the size of the value where above 1.
 fn worst(model: &dyn Model, golden: &Golden) -> (f64, String) {
     let open = model.open().unwrap();
-    let layers = model.card().layers;
-    let mut sites: Vec<Site> = open.sites().into_iter().map(|info| info.site).collect();
+    let at = |n: usize, place: &str| format!("layer.{n}.{place}").parse::<Site>().unwrap();
+    let layers = open.sites().with_role(Role::LayerOutput).count();
+    let mut sites: Vec<Site> = open.sites().iter().map(|info| info.site).collect();
     sites.retain(|site| wanted(*site));
     let mut worst = (0.0, String::new());
     for (i, input) in golden.described.inputs.iter().enumerate() {
@@ -32,13 +33,13 @@ fn worst(model: &dyn Model, golden: &Golden) -> (f64, String) {
                 worst = (error, format!("{i}.{name}"));
             }
         };
-        compare("logits", pass.value(Site::Logits, 0).unwrap());
-        compare("embed", pass.value(Site::Embed, 0).unwrap());
+        compare("logits", pass.value(Site::named("logits"), 0).unwrap());
+        compare("embed", pass.value(Site::named("embed"), 0).unwrap());
         for n in 0..layers {
-            compare(&format!("hidden.{}", n + 1), pass.value(Site::Layer(n, Place::Out), 0).unwrap());
-            compare(&format!("attention.{n}"), pass.value(Site::Layer(n, Place::Probs), 0).unwrap());
+            compare(&format!("hidden.{}", n + 1), pass.value(at(n, "out"), 0).unwrap());
+            compare(&format!("attention.{n}"), pass.value(at(n, "attn.probs"), 0).unwrap());
         }
-        if let Ok(pooled) = pass.value(Site::Pooled, 0) {
+        if let Ok(pooled) = pass.value(Site::named("pooled"), 0) {
             compare("pooled", pooled);
         }
         let gradients = gradients(&*pass, &input.target.site.parse().unwrap(), input.target.flat_index);
@@ -50,14 +51,17 @@ fn worst(model: &dyn Model, golden: &Golden) -> (f64, String) {
 }
 
 fn wanted(site: Site) -> bool {
-    !matches!(site, Site::Layer(_, place) if !matches!(place, Place::Out | Place::Probs))
+    let name = site.name();
+    !name.starts_with("layer.")
+        || name.ends_with(".out") && !name.ends_with("n.out")
+        || name.ends_with(".probs")
 }
 
 fn gradients(pass: &dyn Pass, site: &Site, index: usize) -> [Array; 2] {
     let mut cotangent = Array::zeros(pass.value(*site, 0).unwrap().shape);
     cotangent.data[index] = 1.0;
     let seeds = [Seed { row: 0, site: *site, cotangent }];
-    let wrt = [Site::EmbedWord, Site::Layer(1, Place::Out)];
+    let wrt = [Site::named("embed.word"), Site::named("layer.1.out")];
     let mut found =
         pass.backward(&seeds, &wrt, Rules::Gradient).unwrap().into_iter().map(|mut rows| rows.remove(0));
     [found.next().unwrap(), found.next().unwrap()]

@@ -6,8 +6,7 @@
 )]
 
 use exegete_core::{
-    Array, Change, Driver, Edit, Encoded, Example, Lrp, Model, Pass, Place, Plan, Record, Row, Rules, Seed,
-    Site,
+    Array, Change, Driver, Edit, Encoded, Example, Lrp, Model, Pass, Plan, Record, Row, Rules, Seed, Site,
 };
 use exegete_models::{BertSize, Options, Precision, load, load_default, random_bert};
 use exegete_testkit::golden::{Golden, folders, root};
@@ -23,7 +22,7 @@ fn open(folder: &Path, precision: Precision) -> Arc<dyn Model> {
 
 /// A text and what its vectors are compared with.
 fn zero(row: &Row) -> Row {
-    row.clone().edit(Edit::whole(Site::EmbedWord, Change::Zero))
+    row.clone().edit(Edit::whole(Site::named("embed.word"), Change::Zero))
 }
 
 /// The same text with one id in place of every word.
@@ -35,8 +34,7 @@ fn padded(row: &Row) -> Row {
 
 /// The sites that relevance is asked for at.
 fn sites(model: &dyn Model) -> Vec<Site> {
-    let layers = (0..model.card().layers).map(|n| Site::Layer(n, Place::Out));
-    [Site::EmbedWord, Site::Embed].into_iter().chain(layers).collect()
+    model.open().unwrap().sites().cuts().collect()
 }
 
 /// One logit of every `step`-th row.
@@ -45,7 +43,7 @@ fn seeds(pass: &dyn Pass, step: usize) -> Vec<Seed> {
         let logits = &pass.logits()[row];
         let mut cotangent = Array::zeros(logits.shape.clone());
         cotangent.data[logits.data.len() / 2] = 1.0;
-        Seed { row, site: Site::Logits, cotangent }
+        Seed { row, site: Site::named("logits"), cotangent }
     };
     (0..pass.logits().len()).step_by(step).map(seed).collect()
 }
@@ -169,9 +167,10 @@ fn what_does_not_sum_up_is_noticed() {
     let rows = golden_rows(&*model, &folder);
     assert!(deep_lift(&*model, &pairs(&rows), Rules::Gradient) > 0.05);
     assert!(deep_lift(&*model, &pairs(&rows), Rules::Lrp(Lrp::Epsilon(0.0))) > 0.05);
-    let plan = Plan { record: Record::Lowered, ..Plan::keep([Site::EmbedWord]) };
+    let plan = Plan { record: Record::Lowered, ..Plan::keep([Site::named("embed.word")]) };
     let pass = model.open().unwrap().forward(&rows, &plan).unwrap();
-    let booked = pass.booked(&seeds(&*pass, 1), &[Site::EmbedWord], Rules::Lrp(Lrp::ZPlus)).unwrap();
+    let booked =
+        pass.booked(&seeds(&*pass, 1), &[Site::named("embed.word")], Rules::Lrp(Lrp::ZPlus)).unwrap();
     assert!(booked.iter().enumerate().all(|(row, share)| share.abs() > 0.01 * output(&*pass, row).abs()));
 }
 
@@ -211,11 +210,11 @@ fn pairs_come_back_in_the_order_they_were_given() {
     };
     let texts: Vec<Row> = (0..24).map(|seed| Row::new(Encoded::from_ids(&ids(seed)))).collect();
     let rows: Vec<Row> = texts.iter().flat_map(|row| [row.clone(), zero(row)]).collect();
-    let plan = Plan { record: Record::Paired, ..Plan::keep([Site::EmbedWord]) };
+    let plan = Plan { record: Record::Paired, ..Plan::keep([Site::named("embed.word")]) };
     let lifted = |driver: &Driver| {
         let mut all = Vec::new();
         let visit = &mut |_, pass: &dyn Pass| {
-            all.extend(pass.backward(&seeds(pass, 2), &[Site::EmbedWord], RESCALE)?.remove(0));
+            all.extend(pass.backward(&seeds(pass, 2), &[Site::named("embed.word")], RESCALE)?.remove(0));
             Ok(())
         };
         driver.passes(open, &rows, &plan, visit).unwrap();
@@ -231,20 +230,23 @@ fn pairs_come_back_in_the_order_they_were_given() {
     }
     // Values and outputs are those of the same rows without pairs, and the gradient is served too.
     let pass = open.forward(&rows, &plan).unwrap();
-    let plain = open.forward(&rows, &Plan::gradient([Site::EmbedWord])).unwrap();
+    let plain = open.forward(&rows, &Plan::gradient([Site::named("embed.word")])).unwrap();
     let [a, b] = [&pass, &plain].map(|pass| {
-        pass.backward(&seeds(&**pass, 1), &[Site::EmbedWord], Rules::Gradient).unwrap().remove(0)
+        pass.backward(&seeds(&**pass, 1), &[Site::named("embed.word")], Rules::Gradient).unwrap().remove(0)
     });
     for row in 0..rows.len() {
-        assert_eq!(pass.value(Site::EmbedWord, row).unwrap(), plain.value(Site::EmbedWord, row).unwrap());
+        assert_eq!(
+            pass.value(Site::named("embed.word"), row).unwrap(),
+            plain.value(Site::named("embed.word"), row).unwrap()
+        );
         assert!((output(&*pass, row) - output(&*plain, row)).abs() < 1e-5);
         assert!(a[row].max_abs_diff(&b[row]) <= 1e-5 * b[row].max_abs(), "row {row}");
     }
     // What is booked comes back in this order as well.
     let rules = Rules::Lrp(Lrp::Epsilon(1e-3));
     let lowered = open.forward(&rows, &Plan { record: Record::Lowered, ..plan.clone() }).unwrap();
-    let [a, b] =
-        [&pass, &lowered].map(|pass| pass.booked(&seeds(&**pass, 1), &[Site::EmbedWord], rules).unwrap());
+    let [a, b] = [&pass, &lowered]
+        .map(|pass| pass.booked(&seeds(&**pass, 1), &[Site::named("embed.word")], rules).unwrap());
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-4 * (1.0 + b.abs())), "{a:?} {b:?}");
 }
 
@@ -254,7 +256,7 @@ fn pairs_are_resumed() {
     let size = BertSize { layers: 4, hidden: 48, heads: 4, inner: 96, vocabulary: 300 };
     let model = random_bert(&size, &Options { precision: Precision::F32, threads: 1 }).unwrap();
     let open = model.open().unwrap();
-    let late = Site::Layer(2, Place::Out);
+    let late = Site::named("layer.2.out");
     let (text, other) = (Encoded::from_ids(&[3, 1, 4, 1, 5]), Encoded::from_ids(&[0, 0, 0, 0, 0]));
     let (text, other) = (Row::new(text), Row::new(other));
     let scaled = |by: f32| text.clone().edit(Edit::whole(late, Change::Scale(by)));
@@ -281,15 +283,15 @@ fn what_does_not_fit_together_is_refused() {
     let open = model.open().unwrap();
     let row = |text: &str| Row::new(open.encode(&Example::text(text)).unwrap());
     let (short, long) = (row("a film"), row("a very good film"));
-    let paired = Plan { record: Record::Paired, ..Plan::keep([Site::EmbedWord]) };
+    let paired = Plan { record: Record::Paired, ..Plan::keep([Site::named("embed.word")]) };
     let lowered = Plan { record: Record::Lowered, ..paired.clone() };
-    let gradient = Plan::gradient([Site::EmbedWord]);
+    let gradient = Plan::gradient([Site::named("embed.word")]);
     let forward = |rows: &[Row]| open.forward(rows, &paired).map(drop).unwrap_err().to_string();
     let driven =
         |rows: &[Row]| Driver::default().passes(open, rows, &paired, &mut |_, _| Ok(())).unwrap_err();
     let backward = |plan: &Plan, step: usize, rules: Rules| {
         let pass = open.forward(&[short.clone(), zero(&short)], plan).unwrap();
-        let found = pass.backward(&seeds(&*pass, step), &[Site::EmbedWord], rules);
+        let found = pass.backward(&seeds(&*pass, step), &[Site::named("embed.word")], rules);
         found.map(drop).map_err(|error| error.to_string())
     };
     let refused = |found: String, expected: &str| assert!(found.contains(expected), "{found}");
@@ -306,7 +308,7 @@ fn what_does_not_fit_together_is_refused() {
         assert_eq!(backward(&lowered, 1, rules), Ok(()));
     }
     // An operation without a rule is named: relevance does not flow through what makes attention weights.
-    let scores = [Site::Layer(1, Place::Query), Site::Layer(1, Place::Scores)];
+    let scores = [Site::named("layer.1.attn.q"), Site::named("layer.1.attn.scores")];
     let pass = open
         .forward(std::slice::from_ref(&short), &Plan { keep: scores.to_vec(), ..lowered.clone() })
         .unwrap();

@@ -2,7 +2,7 @@
 
 use exegete_core::{
     Array, Card, Change, Edit, Encoded, Example, Logits, Model, Open, Pass, Plan, Prediction, Record, Result,
-    Row, Rules, Scores, Seed, Site, SiteInfo, Work,
+    Row, Rules, Scores, Seed, Site, Sites, Work,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -85,8 +85,7 @@ impl Faulty {
     }
 
     fn last_cut(&self) -> Option<Site> {
-        let sites = self.inner.open()?.sites();
-        sites.into_iter().map(|info| info.site).filter(|site| site.is_cut()).max()
+        self.inner.open()?.sites().cuts().last()
     }
 
     /// What the inner model is asked for instead.
@@ -190,8 +189,9 @@ impl Open for Faulty {
         self.inner.open()?.words()
     }
 
-    fn sites(&self) -> Vec<SiteInfo> {
-        self.inner.open().map(Open::sites).unwrap_or_default()
+    fn sites(&self) -> &Sites {
+        static NONE: Sites = Sites::new(Vec::new());
+        self.inner.open().map_or(&NONE, Open::sites)
     }
 
     fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>> {
@@ -253,6 +253,10 @@ impl FaultyPass<'_> {
 }
 
 impl Pass for FaultyPass<'_> {
+    fn outputs(&self) -> Site {
+        self.inner.outputs()
+    }
+
     fn logits(&self) -> &[Logits] {
         &self.logits
     }

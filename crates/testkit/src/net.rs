@@ -15,11 +15,12 @@ mod layer;
 pub use layer::Dense;
 
 use exegete_core::{
-    Array, Axis, Card, Change, ClassScore, Driver, Edit, Encoded, Error, Example, Field, Logits, Model, Open,
-    Pass, Place, Plan, Prediction, Record, Result, Row, Scores, Site, SiteInfo, Span, Task, Token,
+    Array, Card, Change, ClassScore, Driver, Edit, Encoded, Error, Example, Field, Logits, Model, Open, Pass,
+    Plan, Prediction, Result, Row, Scores, Site, Sites, Sizes, Span, Task, Token,
 };
 use exegete_engine::{Context, Unary};
-use layer::{Layers, tensor};
+use exegete_models::encoder::Network;
+use layer::{LOGITS, Layers, tensor};
 use std::sync::Arc;
 
 /// A chain of dense layers over as many tokens as the first one takes.
@@ -27,7 +28,6 @@ use std::sync::Arc;
 pub struct Net {
     card: Card,
     layers: Layers,
-    sites: Vec<SiteInfo>,
     ctx: Arc<Context<f64>>,
 }
 
@@ -77,31 +77,20 @@ impl Net {
 impl Net {
     /// A net of these layers: a regression where it gives one number, else classes `out0`, `out1` and so on.
     pub fn new(layers: Vec<Dense>) -> Self {
-        let layers = Layers(layers);
         let (inputs, outputs) =
-            (layers.0.first().map_or(0, Dense::inputs), layers.0.last().map_or(0, Dense::outputs));
-        let info = |site, axes: &[Axis]| SiteInfo { site, axes: axes.to_vec() };
-        let mut sites =
-            [Site::EmbedWord, Site::Embed].map(|site| info(site, &[Axis::Token, Axis::Unit(1)])).to_vec();
-        for (n, layer) in layers.0.iter().enumerate() {
-            let places = [Place::AttentionOut, Place::Out];
-            sites.extend(places.map(|place| info(Site::Layer(n, place), &[Axis::Unit(layer.outputs())])));
-        }
-        sites.push(info(Site::Logits, &[Axis::Class(outputs)]));
+            (layers.first().map_or(0, Dense::inputs), layers.last().map_or(0, Dense::outputs));
         let card = Card {
             name: "net".into(),
             family: "net".into(),
             fingerprint: "net".into(),
             task: if outputs == 1 { Task::Regression } else { Task::Classification },
             labels: (0..outputs).map(|i| format!("out{i}")).collect(),
-            parameters: layers.0.iter().map(|layer| layer.outputs() * (layer.inputs() + 1)).sum(),
+            parameters: layers.iter().map(|layer| layer.outputs() * (layer.inputs() + 1)).sum(),
             max_tokens: inputs,
-            layers: layers.0.len(),
-            hidden: layers.0.iter().map(Dense::outputs).max().unwrap_or(0),
-            heads: 0,
+            sizes: Sizes(vec![("layers", layers.len())]),
             warnings: Vec::new(),
         };
-        Self { card, layers, sites, ctx: Context::new(1) }
+        Self { card, layers: Layers::new(layers), ctx: Context::new(1) }
     }
 
     /// The text that writes these numbers.
@@ -159,8 +148,8 @@ impl Open for Net {
         id(piece)
     }
 
-    fn sites(&self) -> Vec<SiteInfo> {
-        self.sites.clone()
+    fn sites(&self) -> &Sites {
+        self.layers.sites()
     }
 
     fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>> {
@@ -169,7 +158,7 @@ impl Open for Net {
             let given = rows[i].encoded.len();
             return Err(Error::Request(format!("row {i}: {given} tokens, the net takes {expected} numbers")));
         }
-        exegete_models::forward(&self.ctx, &self.layers, &self.sites, rows, plan)
+        exegete_models::forward(&self.ctx, &self.layers, rows, plan)
     }
 
     /// By central differences, which are exact between the kinks of the published nets.
@@ -181,8 +170,8 @@ impl Open for Net {
                 Ok(row.clone().edit(Edit::whole(site, Change::Add(Array::new(direction.shape.clone(), by)?))))
             };
             let rows = rows.iter().zip(directions).map(moved).collect::<Result<Vec<Row>>>()?;
-            let pass = self.forward(&rows, &Plan::keep([keep, &[Site::Logits]].concat()))?;
-            let sites = keep.iter().chain(&[Site::Logits]);
+            let pass = self.forward(&rows, &Plan::keep([keep, &[LOGITS]].concat()))?;
+            let sites = keep.iter().chain(&[LOGITS]);
             sites.map(|&site| (0..rows.len()).map(|row| pass.value(site, row)).collect()).collect()
         };
         let (mut ahead, behind) = (read(STEP)?, read(-STEP)?);
@@ -207,9 +196,7 @@ impl Open for Net {
     }
 
     fn bytes(&self, row: &Row, plan: &Plan) -> usize {
-        let elements = |info: &SiteInfo| info.shape(row.encoded.len()).iter().product::<usize>();
-        let copies = if plan.record == Record::Nothing { 1 } else { 3 };
-        copies * self.sites.iter().map(elements).sum::<usize>() * size_of::<f64>()
+        self.layers.elements(row, plan) * size_of::<f64>()
     }
 
     /// Parameters are called `0.weight`, `0.bias` and so on.
@@ -217,7 +204,7 @@ impl Open for Net {
         let mut net = self.clone();
         for (name, value) in overrides {
             let found = name.split_once('.').and_then(|(n, part)| {
-                net.layers.0.get_mut(n.parse::<usize>().ok()?).and_then(|layer| layer.parameter(part))
+                net.layers.dense.get_mut(n.parse::<usize>().ok()?).and_then(|layer| layer.parameter(part))
             });
             let (_, parameter) = found
                 .filter(|(shape, _)| *shape == value.shape)

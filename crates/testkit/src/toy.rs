@@ -12,10 +12,10 @@
 mod arithmetic;
 mod pass;
 
-use arithmetic::{Parameters, SITES};
+use arithmetic::{LOGITS, Parameters};
 use exegete_core::{
-    Array, Axis, Card, ClassScore, Driver, Encoded, Error, Example, Logits, Model, Open, Pass, Plan,
-    Prediction, Result, Row, Scores, Site, SiteInfo, Span, Task, Token,
+    Array, Card, ClassScore, Driver, Encoded, Error, Example, Logits, Model, Open, Pass, Plan, Prediction,
+    Result, Row, Scores, Site, Sites, Sizes, Span, Task, Token,
 };
 use pass::{ToyPass, Trace};
 use std::sync::Arc;
@@ -27,6 +27,7 @@ const WORDS: [&str; 5] = ["?", "good", "bad", "not", "film"];
 pub struct Toy {
     card: Card,
     parameters: Parameters,
+    sites: Sites,
 }
 
 impl Default for Toy {
@@ -39,12 +40,10 @@ impl Default for Toy {
             labels: vec!["negative".into(), "positive".into()],
             parameters: Parameters::default().count(),
             max_tokens: 64,
-            layers: 1,
-            hidden: 2,
-            heads: 0,
+            sizes: Sizes(vec![("layers", 1), ("hidden", 2)]),
             warnings: Vec::new(),
         };
-        Self { card, parameters: Parameters::default() }
+        Self { card, parameters: Parameters::default(), sites: arithmetic::sites() }
     }
 }
 
@@ -93,16 +92,8 @@ impl Open for Toy {
         Some(self.parameters.words())
     }
 
-    fn sites(&self) -> Vec<SiteInfo> {
-        let axes = [
-            vec![Axis::Token, Axis::Unit(2)],
-            vec![Axis::Token, Axis::Unit(2)],
-            vec![Axis::Token, Axis::Unit(3)],
-            vec![Axis::Token, Axis::Unit(2)],
-            vec![Axis::Unit(2)],
-            vec![Axis::Class(2)],
-        ];
-        SITES.into_iter().zip(axes).map(|(site, axes)| SiteInfo { site, axes }).collect()
+    fn sites(&self) -> &Sites {
+        &self.sites
     }
 
     fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>> {
@@ -111,7 +102,7 @@ impl Open for Toy {
 
     fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {
         let mut sites = keep.to_vec();
-        sites.push(Site::Logits);
+        sites.push(LOGITS);
         let mut moved = vec![Vec::new(); sites.len()];
         for (row, direction) in rows.iter().zip(directions) {
             let trace = Trace::run(&self.parameters, row, None)?;

@@ -1,14 +1,13 @@
 //! The driver keeps to its budget, resumes where it can, and counts.
 
 use exegete_core::{
-    Array, Change, Driver, Edit, Example, Model, Open, Pass, Pick, Place, Plan, Row, Rules, Seed, Site,
-    Target,
+    Array, Change, Driver, Edit, Example, Model, Open, Pass, Pick, Plan, Row, Rules, Seed, Site, Target,
 };
 use exegete_testkit::Toy;
 use std::sync::Arc;
 
-const OUT: Site = Site::Layer(0, Place::Out);
-const INNER: Site = Site::Layer(0, Place::FeedForwardInner);
+const OUT: Site = Site::named("layer.0.out");
+const INNER: Site = Site::named("layer.0.ffn.inner");
 
 fn row(toy: &Toy, text: &str) -> Row {
     Row::new(toy.encode(&Example::text(text)).expect("a text the toy can read"))
@@ -72,10 +71,10 @@ fn late_edits_cost_the_late_stages_only() {
     // Six stages a whole run. From layer.0.out two remain, from embed four.
     assert_eq!(spent(OUT, &Plan::default()), (3, 6 + 2 * 2));
     assert_eq!(spent(INNER, &Plan::default()), (3, 6 + 2 * 4));
-    assert_eq!(spent(Site::EmbedWord, &Plan::default()), (2, 2 * 6));
+    assert_eq!(spent(Site::named("embed.word"), &Plan::default()), (2, 2 * 6));
     // A kept site holds the start back.
-    assert_eq!(spent(OUT, &Plan::keep([Site::Embed])), (3, 6 + 2 * 4));
-    assert_eq!(spent(OUT, &Plan::keep([Site::EmbedWord])), (2, 2 * 6));
+    assert_eq!(spent(OUT, &Plan::keep([Site::named("embed")])), (3, 6 + 2 * 4));
+    assert_eq!(spent(OUT, &Plan::keep([Site::named("embed.word")])), (2, 2 * 6));
 }
 
 #[test]
@@ -116,7 +115,7 @@ fn errors_of_the_visitor_and_of_the_model_come_through() {
     let toy = Toy::default();
     let driver = Driver::default();
     let rows = [row(&toy, "good")];
-    let nowhere = Site::Layer(7, Place::Out);
+    let nowhere = Site::named("layer.7.out");
     let error = driver.values(&toy, &rows, &[nowhere]).unwrap_err();
     assert!(error.to_string().contains("layer.7.out"), "{error}");
     let refuse = &mut |_, _: &dyn Pass| Err(exegete_core::Error::Request("enough".into()));

@@ -1,7 +1,7 @@
 //! The nets compute what they say, and go through edits, starts, batches and gradients like any model.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use exegete_core::{Array, Change, Driver, Edit, Model, Open, Place, Plan, Row, Site, Target};
+use exegete_core::{Array, Change, Driver, Edit, Model, Open, Plan, Row, Site, Target};
 use exegete_testkit::Net;
 
 fn outputs(net: &Net, rows: &[Row]) -> Vec<Vec<f64>> {
@@ -37,15 +37,18 @@ fn outputs_are_those_of_the_formulas() {
 #[test]
 fn gradients_saturate() {
     let rows = [1.0, 2.0, 3.0, 0.0, -1.0, 7.0].map(|x| Net::row(&[x]));
-    let found = gradients(&Net::saturating::<1>(), &rows, Site::EmbedWord);
+    let found = gradients(&Net::saturating::<1>(), &rows, Site::named("embed.word"));
     assert_eq!(found.concat(), [0.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
-    assert_eq!(gradients(&Net::saturating::<2>(), &[Net::row(&[1.0, 1.0])], Site::EmbedWord), [[0.0, 0.0]]);
+    assert_eq!(
+        gradients(&Net::saturating::<2>(), &[Net::row(&[1.0, 1.0])], Site::named("embed.word")),
+        [[0.0, 0.0]]
+    );
     // Of Captum's model, at its layers.
     let row = [Net::row(&[0.0, 100.0, 0.0])];
-    assert_eq!(gradients(&Net::captum(), &row, Site::EmbedWord), [[4.0; 3]]);
-    assert_eq!(gradients(&Net::captum(), &row, Site::Layer(1, Place::AttentionOut)), [[1.0; 4]]);
+    assert_eq!(gradients(&Net::captum(), &row, Site::named("embed.word")), [[4.0; 3]]);
+    assert_eq!(gradients(&Net::captum(), &row, Site::named("layer.1.attn.out")), [[1.0; 4]]);
     let row = [Net::row(&[3.0, 4.0, 0.0])];
-    assert_eq!(gradients(&Net::captum(), &row, Site::Layer(1, Place::AttentionOut)), [[0.0, 1.0, 1.0, 1.0]]);
+    assert_eq!(gradients(&Net::captum(), &row, Site::named("layer.1.attn.out")), [[0.0, 1.0, 1.0, 1.0]]);
 }
 
 #[test]
@@ -55,13 +58,13 @@ fn edits_starts_and_texts_are_those_of_any_model() {
     let plain = outputs(&net, std::slice::from_ref(&row)).remove(0);
     // Setting the numbers over others, starting from them, and writing them as text are the same.
     let values = Array::new([3, 1], vec![20.0, 50.0, 30.0]).unwrap();
-    let set = Net::row(&[0.0; 3]).edit(Edit::whole(Site::EmbedWord, Change::Set(values.clone())));
+    let set = Net::row(&[0.0; 3]).edit(Edit::whole(Site::named("embed.word"), Change::Set(values.clone())));
     assert_eq!(outputs(&net, &[set, row.clone()]), [plain.clone(), plain.clone()]);
     for (site, value) in [
-        (Site::EmbedWord, values.clone()),
-        (Site::Embed, values),
-        (Site::Layer(0, Place::Out), Array::new([3], vec![20.0, 50.0, 30.0]).unwrap()),
-        (Site::Layer(1, Place::Out), Array::new([4], vec![90.0, 101.0, 101.0, 101.0]).unwrap()),
+        (Site::named("embed.word"), values.clone()),
+        (Site::named("embed"), values),
+        (Site::named("layer.0.out"), Array::new([3], vec![20.0, 50.0, 30.0]).unwrap()),
+        (Site::named("layer.1.out"), Array::new([4], vec![90.0, 101.0, 101.0, 101.0]).unwrap()),
     ] {
         let started = net.forward(&[Net::row(&[7.0; 3]).from(value)], &Plan::default().from(site)).unwrap();
         assert_eq!(started.logits()[0].data, plain, "from {site}");

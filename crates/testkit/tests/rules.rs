@@ -1,7 +1,7 @@
 //! Rules beyond the gradient on the nets whose answers are published or worked out by hand.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use exegete_core::{Array, Lrp, Open, Pass, Place, Plan, Record, Row, Rules, Seed, Site};
+use exegete_core::{Array, Lrp, Open, Pass, Plan, Record, Row, Rules, Seed, Site};
 use exegete_testkit::{Dense, Net};
 
 const RESCALE: Rules = Rules::DeepLift { reveal_cancel: false };
@@ -15,7 +15,7 @@ fn run<'a>(net: &'a Net, rows: &[Row], record: Record) -> Box<dyn Pass + 'a> {
 fn seed(pass: &dyn Pass) -> [Seed; 1] {
     let mut cotangent = Array::zeros(pass.logits()[0].shape.clone());
     cotangent.data[0] = 1.0;
-    [Seed { row: 0, site: Site::Logits, cotangent }]
+    [Seed { row: 0, site: Site::named("logits"), cotangent }]
 }
 
 /// Shares of the first output's difference to that of zeros, at a site.
@@ -29,17 +29,17 @@ fn lifted(net: &Net, x: &[f32], site: Site, rules: Rules) -> Vec<f32> {
 /// Relevance at the inputs, and what was booked.
 fn relevance(net: &Net, x: &[f32], lrp: Lrp) -> (Vec<f32>, f64) {
     let pass = run(net, &[Net::row(x)], Record::Lowered);
-    let (seed, wrt) = (seed(&*pass), [Site::EmbedWord]);
+    let (seed, wrt) = (seed(&*pass), [Site::named("embed.word")]);
     let m = pass.backward(&seed, &wrt, Rules::Lrp(lrp)).unwrap()[0][0].clone();
     let booked = pass.booked(&seed, &wrt, Rules::Lrp(lrp)).unwrap()[0];
-    let value = pass.value(Site::EmbedWord, 0).unwrap();
+    let value = pass.value(Site::named("embed.word"), 0).unwrap();
     (m.data.iter().zip(&value.data).map(|(m, x)| m * x).collect(), booked)
 }
 
 #[test]
 fn deep_lift_gives_the_published_shares() {
     let check = |net: &Net, x: &[f32], expected: &[f32]| {
-        let found = lifted(net, x, Site::EmbedWord, RESCALE);
+        let found = lifted(net, x, Site::named("embed.word"), RESCALE);
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?} for {expected:?}");
     };
     check(&Net::rescale(), &[1.0, 2.0], &[2.0, 1.0]);
@@ -55,9 +55,9 @@ fn deep_lift_gives_the_published_shares() {
     check(&Net::linear([2.0, -3.0]), &[5.0, 7.0], &[10.0, -21.0]);
     let captum = Net::captum();
     check(&captum, &[0.0, 100.0, 0.0], &[0.0, 390.0, 0.0]);
-    let at = |place| lifted(&captum, &[0.0, 100.0, 0.0], Site::Layer(1, place), RESCALE);
+    let at = |site| lifted(&captum, &[0.0, 100.0, 0.0], Site::named(site), RESCALE);
     assert_eq!(
-        (at(Place::AttentionOut), at(Place::Out)),
+        (at("layer.1.attn.out"), at("layer.1.out")),
         (vec![90.0, 100.0, 100.0, 100.0], vec![90.0, 100.0, 100.0, 100.0])
     );
 }
@@ -66,12 +66,12 @@ fn deep_lift_gives_the_published_shares() {
 #[test]
 fn reveal_cancel_sees_both_sides_of_a_minimum() {
     let minimum = Net::new(vec![Dense::new(&[[1.0, 0.0], [1.0, -1.0]]).relu(), Dense::new(&[[1.0, -1.0]])]);
-    assert_eq!(lifted(&minimum, &[1.0, 2.0], Site::EmbedWord, RESCALE), [1.0, 0.0]);
-    assert_eq!(lifted(&minimum, &[1.0, 2.0], Site::EmbedWord, REVEAL), [0.5, 0.5]);
-    assert_eq!(lifted(&minimum, &[2.0, 1.0], Site::EmbedWord, REVEAL), [0.5, 0.5]);
+    assert_eq!(lifted(&minimum, &[1.0, 2.0], Site::named("embed.word"), RESCALE), [1.0, 0.0]);
+    assert_eq!(lifted(&minimum, &[1.0, 2.0], Site::named("embed.word"), REVEAL), [0.5, 0.5]);
+    assert_eq!(lifted(&minimum, &[2.0, 1.0], Site::named("embed.word"), REVEAL), [0.5, 0.5]);
     // At the layer itself, its unit's whole share.
-    let inside = lifted(&minimum, &[2.0, 1.0], Site::Layer(0, Place::AttentionOut), REVEAL);
-    assert_eq!(inside, lifted(&minimum, &[2.0, 1.0], Site::Layer(0, Place::Out), REVEAL));
+    let inside = lifted(&minimum, &[2.0, 1.0], Site::named("layer.0.attn.out"), REVEAL);
+    assert_eq!(inside, lifted(&minimum, &[2.0, 1.0], Site::named("layer.0.out"), REVEAL));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn guided_rules_follow_their_definitions() {
     let net = Net::new(vec![Dense::identity::<3>().relu(), Dense::new(&[[-1.0, 1.0, 2.0]])]);
     let pulled = |rules| {
         let pass = run(&net, &[Net::row(&[1.0, -1.0, 2.0])], Record::Lowered);
-        pass.backward(&seed(&*pass), &[Site::EmbedWord], rules).unwrap()[0][0].data.clone()
+        pass.backward(&seed(&*pass), &[Site::named("embed.word")], rules).unwrap()[0][0].data.clone()
     };
     assert_eq!(pulled(Rules::Gradient), [-1.0, 0.0, 2.0]);
     assert_eq!(pulled(Rules::GuidedBackprop), [0.0, 0.0, 2.0]);

@@ -1,10 +1,10 @@
 //! The toy's numbers, worked out by hand, through the driver and the targets.
 
-use exegete_core::{Array, Change, Driver, Edit, Example, Model, Open, Place, Row, Scores, Site, Target};
+use exegete_core::{Array, Change, Driver, Edit, Example, Model, Open, Row, Scores, Site, Target};
 use exegete_testkit::Toy;
 
-const OUT: Site = Site::Layer(0, Place::Out);
-const INNER: Site = Site::Layer(0, Place::FeedForwardInner);
+const OUT: Site = Site::named("layer.0.out");
+const INNER: Site = Site::named("layer.0.ffn.inner");
 
 fn row(toy: &Toy, text: &str) -> Row {
     Row::new(toy.encode(&Example::text(text)).expect("a text the toy can read"))
@@ -14,7 +14,14 @@ fn row(toy: &Toy, text: &str) -> Row {
 fn values_and_logits() {
     let toy = Toy::default();
     let rows = [row(&toy, "good film")];
-    let sites = [Site::EmbedWord, Site::Embed, INNER, OUT, Site::Pooled, Site::Logits];
+    let sites = [
+        Site::named("embed.word"),
+        Site::named("embed"),
+        INNER,
+        OUT,
+        Site::named("pooled"),
+        Site::named("logits"),
+    ];
     let found = Driver::default().values(&toy, &rows, &sites).unwrap();
     let expected: [&[f32]; 6] = [
         &[1.0, 0.5, -0.5, -0.75],
@@ -35,8 +42,9 @@ fn gradients_of_a_class_a_margin_and_a_neuron() {
     let rows = [row(&toy, "good film")];
     let check = |target: &str, value: f64, word: [f32; 4], out: [f32; 4]| {
         let target: Target = target.parse().unwrap();
-        let found =
-            Driver::default().gradients(&toy, toy.card(), &rows, &target, &[Site::EmbedWord, OUT]).unwrap();
+        let found = Driver::default()
+            .gradients(&toy, toy.card(), &rows, &target, &[Site::named("embed.word"), OUT])
+            .unwrap();
         assert_eq!(found.values, [value], "{target}");
         assert_eq!(found.gradients[0][0].data, word, "{target} at embed.word");
         assert_eq!(found.gradients[1][0].data, out, "{target} at layer.0.out");

@@ -1,6 +1,6 @@
 use super::ground::{Ground, seeds};
 use super::measure::{Tally, array_gap, logits_gap};
-use crate::{Array, Logits, Open, Plan, Result, Row, Rules, Site};
+use crate::{Array, Logits, Open, Plan, Result, Row, Rules};
 
 /// A text alone, among many others and in reverse order gives the same logits and gradients.
 pub(super) fn do_not_matter(ground: &Ground, tally: &mut Tally) -> Result<()> {
@@ -41,7 +41,7 @@ struct Outcome {
 }
 
 fn run(open: &dyn Open, rows: &[Row]) -> Result<Vec<Outcome>> {
-    let wrt = [Site::EmbedWord];
+    let wrt = [open.sites().words()?];
     let pass = open.forward(rows, &Plan::gradient(wrt))?;
     let gradients = pass.backward(&seeds(&*pass), &wrt, Rules::Gradient)?.into_iter().flatten();
     let outcome = |(logits, gradient): (&Logits, Array)| Outcome { logits: logits.clone(), gradient };

@@ -22,8 +22,8 @@ pub(super) fn pass_through_edits(ground: &Ground, tally: &mut Tally) -> Result<(
     for trial in ground.trials() {
         let value = ground.value(trial.info.site, trial.row)?;
         let row = trial.row.clone().edit(some_edit(&trial, &value));
-        let wrt = [Site::EmbedWord, trial.info.site];
-        let wrt = &wrt[usize::from(trial.info.site == Site::EmbedWord)..];
+        let wrt = [ground.sites.words()?, trial.info.site];
+        let wrt = &wrt[usize::from(wrt[0] == wrt[1])..];
         let found = gradients(ground.exact, std::slice::from_ref(&row), wrt, Record::Gradient)?;
         for (site, gradient) in wrt.iter().zip(found) {
             let Some(gradient) = gradient.first() else { continue };
@@ -38,7 +38,7 @@ pub(super) fn pass_through_edits(ground: &Ground, tally: &mut Tally) -> Result<(
 /// The Jacobian-vector product is the transpose of the gradient: ⟨u, J v⟩ = ⟨Jᵀ u, v⟩.
 pub(super) fn match_tangents(ground: &Ground, tally: &mut Tally) -> Result<()> {
     let all = gradients_everywhere(ground, ground.exact)?;
-    for trial in ground.trials().filter(|trial| is_sampled(ground, trial.info.site)) {
+    for trial in ground.trials().filter(|trial| is_sampled(ground, &trial.info.part)) {
         let site = trial.info.site;
         let direction = trial.noise_like(&ground.value(trial.info.site, trial.row)?);
         let rows = std::slice::from_ref(trial.row);
@@ -79,14 +79,15 @@ fn gradients_everywhere(ground: &Ground, open: &dyn Open) -> Result<Vec<Vec<Arra
 }
 
 fn position(ground: &Ground, site: Site) -> usize {
-    ground.sites.partition_point(|info| info.site < site)
+    ground.sites.order(site)
 }
 
-/// Tangents run the plain kernels: in deep models the first, middle and last layers must do.
-fn is_sampled(ground: &Ground, site: Site) -> bool {
-    let layer = |site: Site| if let Site::Layer(n, _) = site { Some(n) } else { None };
-    let layers = ground.all().into_iter().filter_map(layer).max().map_or(0, |last| last + 1);
-    layer(site).is_none_or(|n| layers <= 3 || n == 0 || n == layers / 2 || n + 1 == layers)
+/// Tangents run the plain kernels: of many parts of a model the outer ones and those in the middle must do.
+fn is_sampled(ground: &Ground, part: &str) -> bool {
+    let mut parts: Vec<&str> = ground.sites.iter().map(|info| info.part.as_str()).collect();
+    parts.dedup();
+    let (count, place) = (parts.len(), parts.iter().position(|own| *own == part).unwrap_or(0));
+    count <= 5 || place <= 1 || place + 2 >= count || place == count / 2
 }
 
 /// The error of a gradient along a direction, against central differences of the reading.

@@ -1,6 +1,8 @@
 use super::measure::{noise, scale_of};
 use super::{Extent, Subject};
-use crate::{Array, Error, Logits, Open, Pass, Plan, Record, Result, Row, Rules, Seed, Site, SiteInfo};
+use crate::{
+    Array, Error, Logits, Open, Pass, Plan, Record, Result, Role, Row, Rules, Seed, Site, SiteInfo, Sites,
+};
 
 /// Models with more sites than this are tried with one text a site.
 const MANY_SITES: usize = 60;
@@ -16,7 +18,7 @@ pub(super) struct Ground<'a> {
     pub(super) rows: Vec<Row>,
     /// The shortest examples that are long enough for attention to have a choice.
     pub(super) short: Vec<Row>,
-    pub(super) sites: Vec<SiteInfo>,
+    pub(super) sites: &'a Sites,
     pub(super) batch_rows: usize,
 }
 
@@ -32,7 +34,7 @@ impl<'a> Ground<'a> {
         short.sort_by_key(|row| row.encoded.len());
         short.truncate(extent.texts_per_site.max(1));
         let sites = fast.sites();
-        let batch_rows = extent.batch_rows.min(affordable_rows(&sites, &rows)).max(2);
+        let batch_rows = extent.batch_rows.min(affordable_rows(sites, &rows)).max(2);
         Ok(Self { fast, exact, rows, short, sites, batch_rows })
     }
 
@@ -58,7 +60,7 @@ impl<'a> Ground<'a> {
 
     /// The cuts in the order of computation.
     pub(super) fn cuts(&self) -> Vec<Site> {
-        self.sites.iter().map(|info| info.site).filter(|site| site.is_cut()).collect()
+        self.sites.cuts().collect()
     }
 
     /// Every site's name, in order.
@@ -67,10 +69,10 @@ impl<'a> Ground<'a> {
     }
 }
 
-fn affordable_rows(sites: &[SiteInfo], rows: &[Row]) -> usize {
-    let outputs = |info: &SiteInfo, row: &Row| info.shape(row.encoded.len()).iter().product::<usize>();
-    let logits = sites.iter().find(|info| info.site == Site::Logits);
-    let largest = logits.and_then(|info| rows.iter().map(|row| outputs(info, row)).max()).unwrap_or(1);
+fn affordable_rows(sites: &Sites, rows: &[Row]) -> usize {
+    let outputs = sites.with_role(Role::Outputs).next();
+    let elements = |info: &SiteInfo| rows.iter().map(|row| info.elements(&row.encoded)).max();
+    let largest = outputs.and_then(elements).unwrap_or(1);
     (MANY_OUTPUTS / largest.max(1)).max(2 * rows.len())
 }
 
@@ -100,7 +102,7 @@ pub(super) fn weights(logits: &Logits) -> Array {
 
 /// Reads every row of a pass with its weights.
 pub(super) fn seeds(pass: &dyn Pass) -> Vec<Seed> {
-    let seed = |(row, logits)| Seed { row, site: Site::Logits, cotangent: weights(logits) };
+    let seed = |(row, logits)| Seed { row, site: pass.outputs(), cotangent: weights(logits) };
     pass.logits().iter().enumerate().map(seed).collect()
 }
 

@@ -45,7 +45,7 @@ fn edited_start(ground: &Ground, cut: Site, started: &[Row], tally: &mut Tally) 
 /// Logits and gradients do not depend on what the pass was told to remember.
 pub(super) fn fused_equals_lowered(ground: &Ground, tally: &mut Tally) -> Result<()> {
     let logits = |record| {
-        let plan = Plan { record, ..Plan::keep([Site::EmbedWord]) };
+        let plan = Plan { record, ..Plan::keep([ground.sites.words()?]) };
         Ok(ground.fast.forward(&ground.short, &plan)?.logits().to_vec())
     };
     let plain = logits(Record::Nothing)?;

@@ -24,6 +24,10 @@ impl<'a> Counted<'a> {
 }
 
 impl Pass for Counted<'_> {
+    fn outputs(&self) -> Site {
+        self.inner.outputs()
+    }
+
     fn logits(&self) -> &[Logits] {
         self.inner.logits()
     }

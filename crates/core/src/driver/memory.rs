@@ -178,7 +178,7 @@ mod tests {
         let ids = |ids: &[u32]| Row::new(Encoded::from_ids(ids));
         let zero = |tokens: &[usize]| {
             let at = vec![Pick::Only(tokens.to_vec())];
-            ids(&[1, 2]).edit(Edit { site: Site::EmbedWord, at, change: Change::Zero })
+            ids(&[1, 2]).edit(Edit { site: Site::named("embed.word"), at, change: Change::Zero })
         };
         let keys = [
             key("a", true, &words("good film")),
@@ -195,7 +195,7 @@ mod tests {
         let distinct: std::collections::HashSet<Key> = keys.iter().flatten().copied().collect();
         assert_eq!(distinct.len(), keys.len(), "{keys:?}");
         assert_eq!(key("a", true, &words("good film")), keys[0]);
-        let scaled = ids(&[1]).edit(Edit::whole(Site::EmbedWord, Change::Scale(2.0)));
+        let scaled = ids(&[1]).edit(Edit::whole(Site::named("embed.word"), Change::Scale(2.0)));
         assert_eq!(key("a", false, &scaled), None);
     }
 

@@ -1,4 +1,4 @@
-use crate::{Array, Encoded, Open, Plan, Row, Site};
+use crate::{Array, Encoded, Open, Plan, Role, Row, Site, SiteInfo};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,13 +20,14 @@ impl Resumption {
             return None;
         }
         let edited = rows.iter().flat_map(|row| row.edits.iter().map(|edit| edit.site));
-        let earliest = edited.chain(plan.keep.iter().copied()).min().unwrap_or(Site::Logits);
         let sites = open.sites();
-        let usable = |site: Site| site.is_cut() && site > Site::EmbedWord && site <= earliest;
-        let cut = sites.iter().filter(|info| usable(info.site)).max_by_key(|info| info.site)?;
+        let earliest = sites.first_of(edited.chain(plan.keep.iter().copied()));
+        let last = earliest.map_or(sites.len(), |site| sites.order(site));
+        // Looking words up again costs less than keeping them.
+        let usable = |info: &&SiteInfo| info.cut && info.role != Role::Words;
+        let cut = sites.iter().take(last + 1).filter(usable).last()?;
         let (bases, places) = distinct(rows);
-        let elements = |row: &Row| cut.shape(row.encoded.len()).iter().product::<usize>();
-        let bytes = bases.iter().map(elements).sum::<usize>() * size_of::<f32>();
+        let bytes = bases.iter().map(|row| cut.elements(&row.encoded)).sum::<usize>() * size_of::<f32>();
         let pays = bases.len() < rows.len() && bytes <= allowed_bytes;
         pays.then_some(Self { cut: cut.site, bases, bytes, places })
     }

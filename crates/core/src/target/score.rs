@@ -1,12 +1,12 @@
 use super::{Choice, Quantity, Scale, Target};
-use crate::{Array, Card, Error, Label, Logits, Pass, Result, Seed, Site, Task};
+use crate::{Array, Card, Error, Label, Logits, Pass, Result, Seed, Task};
 
 impl Target {
     /// F for one row of a pass. The target must be resolved.
     pub fn value(&self, card: &Card, pass: &dyn Pass, row: usize) -> Result<f64> {
         let logits = logits_of(pass, row)?;
         match &self.quantity {
-            Quantity::Unit(Site::Logits, at) => {
+            Quantity::Unit(site, at) if *site == pass.outputs() => {
                 self.selected(&logits.shape, at)?.iter().map(|&i| Ok(logits.data[i])).sum()
             }
             Quantity::Unit(site, at) => {
@@ -22,10 +22,8 @@ impl Target {
         let logits = logits_of(pass, row)?;
         let (site, cotangent) = match &self.quantity {
             Quantity::Unit(site, at) => {
-                let shape = match site {
-                    Site::Logits => logits.shape.clone(),
-                    _ => pass.value(*site, row)?.shape,
-                };
+                let inside = *site != pass.outputs();
+                let shape = if inside { pass.value(*site, row)?.shape } else { logits.shape.clone() };
                 let mut cotangent = Array::zeros(shape);
                 for i in self.selected(&cotangent.shape, at)? {
                     cotangent.data[i] = 1.0;
@@ -34,7 +32,7 @@ impl Target {
             }
             _ => {
                 let slopes = self.slopes(card, logits)?.iter().map(|&slope| slope as f32).collect();
-                (Site::Logits, Array::new(logits.shape.clone(), slopes)?)
+                (pass.outputs(), Array::new(logits.shape.clone(), slopes)?)
             }
         };
         Ok(vec![Seed { row, site, cotangent }])
@@ -56,7 +54,7 @@ impl Target {
         let (logits, other) = (logits_of(pass, row)?, logits_of(pass, baseline)?);
         let slopes = self.slopes_between(card, logits, other)?;
         let cotangent = Array::new(logits.shape.clone(), slopes.iter().map(|&m| m as f32).collect())?;
-        Ok(vec![Seed { row, site: Site::Logits, cotangent }])
+        Ok(vec![Seed { row, site: pass.outputs(), cotangent }])
     }
 
     fn slopes_between(&self, card: &Card, logits: &Logits, other: &Logits) -> Result<Vec<f64>> {

@@ -5,7 +5,8 @@ use anyhow::{Context, Result};
 use exegete::methods::{Baseline, Chosen, Job, Settings};
 use exegete::speed::sustained;
 use exegete::{
-    Change, Driver, Edit, Example, Open, Pick, Place, Plan, Quantity, Row, Site, Spent, Target, Task,
+    Change, Driver, Edit, Encoded, Example, Open, Pick, Plan, Quantity, Role, Row, SiteInfo, Spent, Target,
+    Task,
 };
 use serde::Serialize;
 use std::process::{Command, Stdio};
@@ -98,9 +99,9 @@ fn gradient(setup: &Setup) -> Result<Figure> {
     let open = setup.model.require_open()?;
     let card = setup.model.card();
     let rows = rows::of_lengths(&*setup.model, &[128; 32])?;
-    let target = first_output(open);
+    let target = first_output(open)?;
     let figure = best(setup, setup.runs, |driver| {
-        Ok(driver.gradients(open, card, &rows, &target, &[Site::EmbedWord]).map(drop)?)
+        Ok(driver.gradients(open, card, &rows, &target, &[open.sites().words()?]).map(drop)?)
     })?;
     Ok(Figure {
         name: "gradient",
@@ -117,7 +118,7 @@ fn integrated_gradients(setup: &Setup) -> Result<Figure> {
     let rows = rows::of_lengths(&*setup.model, &[40])?;
     let chosen = Chosen::new("integrated_gradients", Settings::parse(&["steps=50"])?)?;
     let figure = best(setup, 2 * setup.runs, |driver| {
-        let job = Job::new(&*setup.model, driver, rows[0].clone(), first_output(open));
+        let job = Job::new(&*setup.model, driver, rows[0].clone(), first_output(open)?);
         let job = Job { baselines: vec![Baseline::Zero], ..job };
         Ok(chosen.method.explain(&job).map(drop)?)
     })?;
@@ -131,22 +132,22 @@ fn integrated_gradients(setup: &Setup) -> Result<Figure> {
 
 /// The first element of the model's output, summed over tokens where every token has one: the logit of class 0 for a
 /// classifier, and something for every other head.
-fn first_output(open: &dyn Open) -> Target {
-    let last = open.sites().into_iter().max_by_key(|info| info.site);
-    let (site, axes) = last.map_or((Site::Logits, 1), |info| (info.site, info.axes.len()));
-    let mut index = vec![None; axes];
-    index.splice(axes.saturating_sub(1).., [Some(0)]);
-    Target { quantity: Quantity::Unit(site, index), scale: None }
+fn first_output(open: &dyn Open) -> Result<Target> {
+    let outputs = open.sites().get(open.sites().outputs()?)?;
+    let mut index = vec![None; outputs.axes.len()];
+    index.splice(outputs.axes.len().saturating_sub(1).., [Some(0)]);
+    Ok(Target { quantity: Quantity::Unit(outputs.site, index), scale: None })
 }
 
 /// Every neuron of a late layer set to zero in turn: resumed at that layer against whole forwards of the same rows.
 fn ablations(setup: &Setup) -> Result<Figure> {
     let open = setup.model.require_open()?;
-    let card = setup.model.card();
-    let site = Site::Layer(3 * card.layers / 4, Place::Out);
+    let layers: Vec<&SiteInfo> = open.sites().with_role(Role::LayerOutput).collect();
+    let layer = layers.get(3 * layers.len() / 4).context("the model has no layers")?;
+    let (site, width) = (layer.site, layer.axes.last().map_or(0, |axis| axis.len(&Encoded::from_ids(&[]))));
     let rows = rows::of_lengths(&*setup.model, &[32])?;
     let neuron = |unit| Edit { site, at: vec![Pick::All, Pick::Only(vec![unit])], change: Change::Zero };
-    let rows: Vec<Row> = (0..card.hidden).map(|unit| rows[0].clone().edit(neuron(unit))).collect();
+    let rows: Vec<Row> = (0..width).map(|unit| rows[0].clone().edit(neuron(unit))).collect();
     let figure = best(setup, setup.runs, |driver| Ok(driver.logits(open, &rows).map(drop)?))?;
     // Whole forwards take so long that few runs tell enough.
     let whole =
@@ -184,8 +185,9 @@ fn load_to_pooled(setup: &Setup) -> Result<Figure> {
 }
 
 fn pooled(open: &dyn Open, example: &Example) -> Result<()> {
-    let has_pooled = open.sites().iter().any(|info| info.site == Site::Pooled);
-    let plan = Plan::keep(if has_pooled { vec![Site::Pooled] } else { Vec::new() });
+    // What the head reads where it reads one vector, just before the output.
+    let before = open.sites().iter().nth_back(1).filter(|info| info.carries_all && !info.cut);
+    let plan = Plan::keep(before.map(|info| info.site).into_iter().collect::<Vec<_>>());
     open.forward(&[Row::new(open.encode(example)?)], &plan)?;
     Ok(())
 }

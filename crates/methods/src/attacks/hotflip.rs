@@ -11,7 +11,7 @@ use super::{Constraints, STAGE_FLIPS, Vocabulary};
 use crate::registry::{Finder, Info, Meaning, Needs, New};
 use crate::{Job, Settings};
 use exegete_core::report::{Chance, Edited, Edits, Item, Subject, Verdict};
-use exegete_core::{Array, Encoded, Error, Example, Logits, Open, Quantity, Result, Row, Site, Unit, Units};
+use exegete_core::{Array, Encoded, Error, Example, Logits, Open, Quantity, Result, Row, Unit, Units};
 use rand::RngExt;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -168,7 +168,7 @@ impl<'s, 'a> Search<'s, 'a> {
             self.job.card(),
             &rows,
             &self.goal.objective,
-            &[Site::EmbedWord],
+            &[self.job.words()?],
         )?;
         let gradients = gradients.gradients.into_iter().next().unwrap_or_default();
         let mut tried = BTreeSet::new();

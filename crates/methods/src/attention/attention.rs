@@ -1,10 +1,10 @@
 //! The attention of one token to all others, in one layer.
 
-use super::{head, heads, layer, maps, query, row_of};
+use super::{head, layer, maps, query, row_of, weights};
 use crate::explained::Scores;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
-use exegete_core::{Place, Result, Site};
+use exegete_core::Result;
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -37,11 +37,11 @@ impl Method for Raw {
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let (layers, count) = heads(job)?;
-        let (layer, head) = (layer(self.layer, layers)?, head(self.head, count)?);
+        let (sites, count) = weights(job)?;
+        let (layer, head) = (layer(self.layer, &sites)?, head(self.head, count)?);
         let scores = row_of(&maps(job)?[layer], query(job), head);
         let mut explained = Explained::from(Scores::Tokens(scores)).with("query", query(job));
-        explained.site = Some(Site::Layer(layer, Place::Probs));
+        explained.site = Some(sites[layer]);
         Ok(explained)
     }
 }

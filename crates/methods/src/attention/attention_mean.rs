@@ -1,10 +1,10 @@
 //! The attention of one token to all others, averaged over layers and heads.
 
-use super::{heads, maps, query, row_of};
+use super::{maps, query, row_of, weights};
 use crate::explained::Scores;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
-use exegete_core::{Place, Result, Site};
+use exegete_core::Result;
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -31,14 +31,14 @@ impl Method for Mean {
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let layers = heads(job)?.0;
+        let sites = weights(job)?.0;
         let mut scores = vec![0.0; job.encoded().len()];
         for map in maps(job)? {
             let row = row_of(&map, query(job), None);
-            scores.iter_mut().zip(row).for_each(|(score, p)| *score += p / layers as f64);
+            scores.iter_mut().zip(row).for_each(|(score, p)| *score += p / sites.len() as f64);
         }
         let mut explained = Explained::from(Scores::Tokens(scores)).with("query", query(job));
-        explained.site = Some(Site::Layer(layers - 1, Place::Probs));
+        explained.site = sites.last().copied();
         Ok(explained)
     }
 }

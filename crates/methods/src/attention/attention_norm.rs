@@ -1,11 +1,11 @@
 //! ‖Σ_h α_h f_h(x_j)‖ with f_h(x) = (x W_V + b_V) W_O, the vector that head h really moves, not the weight alone.
 //! G. Kobayashi, T. Kuribayashi, S. Yokoi, K. Inui, *Attention is not only a weight*, 2020.
 
-use super::{head, heads, layer, query};
+use super::{head, layer, query, weights};
 use crate::explained::Scores;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
-use exegete_core::{Array, Change, Edit, Place, Result, Row, Site};
+use exegete_core::{Array, Change, Edit, Result, Role, Row, Site};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -38,13 +38,14 @@ impl Method for Norm {
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let (layers, count) = heads(job)?;
-        let (layer, head) = (layer(self.layer, layers)?, head(self.head, count)?);
-        let place = |place| Site::Layer(layer, place);
-        let mut read =
-            job.read(std::slice::from_ref(&job.row), &[place(Place::Probs), place(Place::Value)])?.sites;
+        let (maps, count) = weights(job)?;
+        let (layer, head) = (layer(self.layer, &maps)?, head(self.head, count)?);
+        let sites = job.open()?.sites();
+        let [values, mixed] = [Role::Values, Role::Mixed].map(|role| sites.beside(maps[layer], role));
+        let (values, mixed) = (values?, mixed?);
+        let mut read = job.read(std::slice::from_ref(&job.row), &[maps[layer], values])?.sites;
         let (values, probs) = (read.swap_remove(1).swap_remove(0), read.swap_remove(0).swap_remove(0));
-        let moved = moved(job, layer, count, &values)?;
+        let moved = moved(job, mixed, count, &values)?;
         let tokens = job.encoded().len();
         let chosen = head.map_or(0..count, |head| head..head + 1);
         let length = |j: usize| {
@@ -58,17 +59,17 @@ impl Method for Norm {
             sum.iter().map(|x| x * x).sum::<f64>().sqrt()
         };
         let mut explained = Explained::from(Scores::Tokens((0..tokens).map(length).collect()));
-        explained.site = Some(place(Place::AttentionOut));
+        explained.site = Some(mixed);
         Ok(explained.with("query", query(job)))
     }
 }
 
 /// f_h(x_j) for each head h, as \[T, H\]: the output projection is linear, so it is read off by handing it the values of
 /// one head at a time, and nothing for its bias. No parameter need be known by name.
-fn moved(job: &Job<'_>, layer: usize, count: usize, values: &Array) -> Result<Vec<Array>> {
-    let site = Site::Layer(layer, Place::Head);
+fn moved(job: &Job<'_>, mixed: Site, count: usize, values: &Array) -> Result<Vec<Array>> {
+    let site = job.open()?.sites().beside(mixed, Role::Contexts)?;
     let set = |context: Array| job.row.clone().edit(Edit::whole(site, Change::Set(context)));
-    let shape = job.info(site)?.shape(job.encoded().len());
+    let shape = job.info(site)?.shape(job.encoded());
     let width = values.len() / job.encoded().len() / count;
     let alone = |head: usize| {
         let keep = |(i, &v): (usize, &f32)| if i / width % count == head { v } else { 0.0 };
@@ -76,7 +77,7 @@ fn moved(job: &Job<'_>, layer: usize, count: usize, values: &Array) -> Result<Ve
     };
     let mut rows: Vec<Row> = (0..count).map(|head| set(alone(head))).collect();
     rows.push(set(Array::zeros(shape.clone())));
-    let mut outputs = job.read(&rows, &[Site::Layer(layer, Place::AttentionOut)])?.sites.swap_remove(0);
+    let mut outputs = job.read(&rows, &[mixed])?.sites.swap_remove(0);
     let bias = outputs.pop().unwrap_or_else(|| Array::zeros(shape.clone()));
     for output in &mut outputs {
         output.data.iter_mut().zip(&bias.data).for_each(|(x, b)| *x -= b);

@@ -1,11 +1,11 @@
 //! ∏ (½A + ½I) over the layers, with A the mean over heads. S. Abnar, W. Zuidema, *Quantifying attention flow in
 //! transformers*, 2020.
 
-use super::{heads, maps, query, row_of};
+use super::{maps, query, row_of, weights};
 use crate::explained::Scores;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
-use exegete_core::{Place, Result, Site};
+use exegete_core::Result;
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -32,7 +32,7 @@ impl Method for Rollout {
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let layers = heads(job)?.0;
+        let sites = weights(job)?.0;
         let tokens = job.encoded().len();
         // From the last layer down, only the row of the token that is read is needed.
         let mut scores = vec![0.0; tokens];
@@ -46,7 +46,7 @@ impl Method for Rollout {
             scores = below;
         }
         let mut explained = Explained::from(Scores::Tokens(scores)).with("query", query(job));
-        explained.site = Some(Site::Layer(layers - 1, Place::Probs));
+        explained.site = sites.last().copied();
         Ok(explained)
     }
 }

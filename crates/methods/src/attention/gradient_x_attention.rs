@@ -1,10 +1,10 @@
 //! A ⊙ ∂F/∂A in one layer: what the attention paid would lose if it were taken away, to first order.
 
-use super::{head, heads, layer, query, row_of};
+use super::{head, layer, query, row_of, weights};
 use crate::explained::Scores;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
-use exegete_core::{Array, Place, Record, Result, Rules, Site};
+use exegete_core::{Array, Record, Result, Rules};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -40,9 +40,9 @@ impl Method for GradientXAttention {
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let (layers, count) = heads(job)?;
-        let (layer, head) = (layer(self.layer, layers)?, head(self.head, count)?);
-        let site = Site::Layer(layer, Place::Probs);
+        let (maps, count) = weights(job)?;
+        let (layer, head) = (layer(self.layer, &maps)?, head(self.head, count)?);
+        let site = maps[layer];
         let mut product = Array::zeros([count, job.encoded().len(), job.encoded().len()]);
         job.passes(std::slice::from_ref(&job.row), &[site], Record::Gradient, &mut |_, pass| {
             let seeds = job.target.seeds(job.card(), pass, 0)?;

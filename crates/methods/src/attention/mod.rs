@@ -9,21 +9,21 @@ pub mod attention_rollout;
 pub mod gradient_x_attention;
 
 use crate::Job;
-use exegete_core::{Array, Axis, Error, Place, Quantity, Result, Site};
+use exegete_core::{Array, Axis, Error, Quantity, Result, Role, Site, SiteInfo};
 
-/// The number of layers and heads, where the model has attention at all.
-fn heads(job: &Job<'_>) -> Result<(usize, usize)> {
+/// The attention weights of each layer and the number of heads, where the model has self-attention at all.
+fn weights(job: &Job<'_>) -> Result<(Vec<Site>, usize)> {
     let sites = job.open()?.sites();
     // What lies behind a target inside the model has no part in it.
-    let last = job.target.sites().first().copied().unwrap_or(Site::Logits);
-    let before = |site: Site| matches!(site, Site::Layer(_, Place::Probs)) && site <= last;
-    let maps = sites.iter().filter(|info| before(info.site));
-    let heads = maps.clone().find_map(|info| match info.axes.first() {
-        Some(Axis::Head(count)) => Some(*count),
+    let last = sites.order(job.target.last_site(sites)?);
+    let before = sites.with_role(Role::Weights).filter(|info| sites.order(info.site) <= last);
+    let map = |info: &SiteInfo| match info.axes[..] {
+        [Axis::Head(count), Axis::Token, Axis::Token] => Some((info.site, count)),
         _ => None,
-    });
-    match heads {
-        Some(heads) => Ok((maps.count(), heads)),
+    };
+    let (maps, heads): (Vec<Site>, Vec<usize>) = before.filter_map(map).unzip();
+    match heads.first() {
+        Some(&heads) => Ok((maps, heads)),
         None => Err(Error::Unsupported(format!(
             "{} has no attention maps before the target {}",
             job.card().name,
@@ -34,7 +34,7 @@ fn heads(job: &Job<'_>) -> Result<(usize, usize)> {
 
 /// Every layer's attention probabilities, each \[N, T, T\].
 fn maps(job: &Job<'_>) -> Result<Vec<Array>> {
-    let sites: Vec<Site> = (0..heads(job)?.0).map(|layer| Site::Layer(layer, Place::Probs)).collect();
+    let sites = weights(job)?.0;
     Ok(job.read(std::slice::from_ref(&job.row), &sites)?.sites.into_iter().flatten().collect())
 }
 
@@ -46,7 +46,7 @@ fn query(job: &Job<'_>) -> usize {
         | Quantity::End(Some(position))
         | Quantity::Answer(Some((position, _))) => *position,
         Quantity::Unit(site, at) => {
-            let axes = job.info(*site).map_or_else(|_| Vec::new(), |info| info.axes);
+            let axes = job.info(*site).map_or_else(|_| Vec::new(), |info| info.axes.clone());
             let token = axes.iter().zip(at).find(|(axis, _)| **axis == Axis::Token);
             token.and_then(|(_, index)| *index).unwrap_or(0).min(job.encoded().len() - 1)
         }
@@ -68,12 +68,13 @@ fn row_of(map: &Array, query: usize, head: Option<usize>) -> Vec<f64> {
 }
 
 /// A layer that exists; the last where none is given.
-fn layer(given: Option<usize>, layers: usize) -> Result<usize> {
+fn layer(given: Option<usize>, maps: &[Site]) -> Result<usize> {
+    let last = maps.len().saturating_sub(1);
     match given {
-        Some(layer) if layer >= layers => {
-            Err(Error::Request(format!("layer={layer}: the model has layers 0 to {}", layers - 1)))
+        Some(layer) if layer > last => {
+            Err(Error::Request(format!("layer={layer}: the model has layers 0 to {last}")))
         }
-        given => Ok(given.unwrap_or(layers - 1)),
+        given => Ok(given.unwrap_or(last)),
     }
 }
 

@@ -2,7 +2,7 @@ use crate::explained::Scores;
 use crate::noise::range;
 use crate::registry::{Meaning, Method};
 use crate::{Baseline, Explained, Job, Reduce};
-use exegete_core::{Array, Change, Edit, Error, Result, Row, Site, Unit};
+use exegete_core::{Array, Change, Edit, Error, Result, Row, Unit};
 
 /// How to explain again: what the checks of noise and random parameters need.
 #[derive(Clone, Copy)]
@@ -49,13 +49,13 @@ pub(super) struct Words {
 impl Words {
     pub(super) fn of(job: &Job<'_>) -> Result<Self> {
         let row = std::slice::from_ref(&job.row);
-        let words = job.read(row, &[Site::EmbedWord])?.sites.into_iter().flatten().next();
+        let words = job.read(row, &[job.words()?])?.sites.into_iter().flatten().next();
         let words = words.ok_or_else(|| Error::Model("the model ran no row".into()))?;
         Ok(Self { range: range(&words), shape: words.shape })
     }
 }
 
 /// The text with noise on its word vectors.
-pub(super) fn noisy(job: &Job<'_>, noise: Array) -> Row {
-    job.row.clone().edit(Edit::whole(Site::EmbedWord, Change::Add(noise)))
+pub(super) fn noisy(job: &Job<'_>, noise: Array) -> Result<Row> {
+    Ok(job.row.clone().edit(Edit::whole(job.words()?, Change::Add(noise))))
 }

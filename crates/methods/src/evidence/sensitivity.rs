@@ -35,7 +35,7 @@ fn over(job: &Job<'_>, again: &Again<'_>, moves: &[Array]) -> Result<Option<(f64
     }
     let mut absolute: f64 = 0.0;
     for moved in moves {
-        let row = noisy(job, moved.clone());
+        let row = noisy(job, moved.clone())?;
         let scores = Again::elements(&again.method.explain(&Job { row, ..job.clone() })?);
         absolute = absolute.max(length(scores.iter().zip(&own).map(|(a, b)| a - b)));
     }

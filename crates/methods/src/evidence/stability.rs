@@ -22,7 +22,7 @@ pub(super) fn measure(
 ) -> Result<Stability> {
     let mut random = job.random(STAGE_STABILITY);
     let noises = (0..SAMPLES).map(|_| gaussian(&words.shape, NOISE * words.range, &mut random));
-    let rows: Vec<Row> = noises.map(|noise| noisy(job, noise)).collect();
+    let rows = noises.map(|noise| noisy(job, noise)).collect::<Result<Vec<Row>>>()?;
     let whole = masked.whole()?;
     let same_decision = masked.read(&rows)?.iter().filter(|outcome| outcome.decides_as(&whole)).count();
     let own = again.tokens(job, again.explained, units)?;

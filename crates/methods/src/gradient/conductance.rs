@@ -111,7 +111,7 @@ impl Conductance {
         let rows = path.rows(alphas);
         let gradients = found(job.gradients(&rows, &[job.site])?.into_iter().next())?;
         let directions = vec![path.delta.clone(); rows.len()];
-        let moves = job.driver.jvp(job.open()?, &rows, Site::EmbedWord, &directions, &[job.site])?;
+        let moves = job.driver.jvp(job.open()?, &rows, job.words()?, &directions, &[job.site])?;
         let moves = found(moves.into_iter().next())?;
         let flows: Vec<Array> = gradients.into_iter().zip(&moves).map(|(g, y)| times(g, y)).collect();
         weighted(&flows, &weights)
@@ -169,16 +169,19 @@ impl Method for Conductance {
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        if let Some(neuron) = self.through.as_ref().filter(|neuron| neuron.site <= job.site) {
+        let sites = job.open()?.sites();
+        let before = |neuron: &&Neuron| sites.order(neuron.site) <= sites.order(job.site);
+        if let Some(neuron) = self.through.as_ref().filter(before) {
             return Err(Error::Request(format!(
                 "conductance through {} is a score for what comes before it; choose a site before {}",
                 neuron.text, neuron.site
             )));
         }
-        if self.through.is_some() && job.site != Site::EmbedWord {
-            return Err(Error::Request("conductance through a neuron is a score for embed.word".into()));
+        let words = job.words()?;
+        if self.through.is_some() && job.site != words {
+            return Err(Error::Request(format!("conductance through a neuron is a score for {words}")));
         }
-        let paths = Path::all(job, Site::EmbedWord)?;
+        let paths = Path::all(job, words)?;
         let share = 1.0 / paths.len() as f64;
         let (mut flows, mut difference) = (Vec::new(), 0.0);
         for path in &paths {

@@ -5,7 +5,7 @@ use super::path::{Path, found, mean, weighted};
 use crate::quadrature::Rule;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
-use exegete_core::{Array, Result, Site};
+use exegete_core::{Array, Result};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -43,7 +43,7 @@ impl Method for InternalInfluence {
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
         let (alphas, weights): (Vec<f64>, Vec<f64>) = self.rule.points(self.steps).into_iter().unzip();
-        let paths = Path::all(job, Site::EmbedWord)?;
+        let paths = Path::all(job, job.words()?)?;
         let along = |path: &Path| {
             let gradients = job.gradients(&path.rows(alphas.iter().copied()), &[job.site])?;
             weighted(&found(gradients.into_iter().next())?, &weights)

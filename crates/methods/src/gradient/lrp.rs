@@ -87,7 +87,7 @@ impl Method for Propagation {
                     claim.bias = Some(booked);
                     scores = Some(relevance);
                 } else {
-                    let (sum, size) = sum_and_size(&job.info(site)?, &relevance);
+                    let (sum, size) = sum_and_size(job.info(site)?, &relevance);
                     claim.layers.push((site, sum + booked, size));
                 }
             }

@@ -34,7 +34,8 @@ impl Line {
     /// One line a baseline, at this site.
     pub(super) fn all(job: &Job<'_>, site: Site) -> Result<Vec<Self>> {
         let line = |start| Self { row: job.row.clone(), site, start };
-        if site == Site::EmbedWord && job.baselines.iter().all(|baseline| *baseline == Baseline::Zero) {
+        if Some(site) == job.words().ok() && job.baselines.iter().all(|baseline| *baseline == Baseline::Zero)
+        {
             return Ok(job.baselines.iter().map(|_| line(None)).collect());
         }
         let starts = found(job.read(&job.baseline_rows()?, &[site])?.sites.into_iter().next())?;

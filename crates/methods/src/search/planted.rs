@@ -1,10 +1,11 @@
 //! A black box whose answers are planted, and what finders make of it.
 
+use crate::Place;
 use crate::evidence::Level;
 use crate::{Masker, Picked, Request, explain};
 use exegete_core::report::{Edits, Item, Rule};
 use exegete_core::{
-    Card, ClassScore, Driver, Example, Model, Prediction, Result, Scores, Site, Target, Task, Units,
+    Card, ClassScore, Driver, Example, Model, Prediction, Result, Scores, Sizes, Target, Task, Units,
 };
 
 /// Says "positive" with the log-odds that a function gives to the words of a text.
@@ -23,9 +24,7 @@ impl Planted {
             labels: vec!["negative".into(), "positive".into()],
             parameters: 0,
             max_tokens: 0,
-            layers: 0,
-            hidden: 0,
-            heads: 0,
+            sizes: Sizes::default(),
             warnings: Vec::new(),
         };
         Self { card, odds }
@@ -48,7 +47,7 @@ impl Planted {
             methods: Picked::all(&[method], set)?,
             targets: vec![Target::predicted()],
             top_labels: None,
-            site: Some(Site::EmbedWord),
+            site: Place::Words,
             units: Units::Word,
             baselines: Vec::new(),
             masker,

@@ -2,7 +2,7 @@
 
 use crate::blocks::{Embeddings, LayerNames, Stack, unary};
 use crate::config::Config;
-use crate::encoder::Encoder;
+use crate::encoder::{Encoder, sites};
 use crate::heads::{Head, HeadNames, MaskNames};
 use crate::weights::Weights;
 use exegete_core::{Result, Task};
@@ -37,5 +37,12 @@ pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: Task) -
         },
     };
     let head = Head::load(w, &names, &embeddings.word, task, c)?;
-    Ok(Encoder { embeddings, projection: None, stack, head })
+    Ok(Encoder {
+        embeddings,
+        projection: None,
+        stack,
+        head,
+        sites: sites(c, task),
+        inner: c.intermediate_size,
+    })
 }

@@ -3,7 +3,7 @@
 
 use crate::blocks::{BERT_LAYER, Embeddings, Linear, Stack};
 use crate::config::Config;
-use crate::encoder::Encoder;
+use crate::encoder::{Encoder, sites};
 use crate::heads::{Head, HeadNames, MaskNames};
 use crate::weights::Weights;
 use exegete_core::{Result, Task};
@@ -34,5 +34,5 @@ pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: Task) -
         },
     };
     let head = Head::load(w, &names, &embeddings.word, task, c)?;
-    Ok(Encoder { embeddings, projection, stack, head })
+    Ok(Encoder { embeddings, projection, stack, head, sites: sites(c, task), inner: c.intermediate_size })
 }

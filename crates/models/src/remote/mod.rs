@@ -15,7 +15,7 @@ mod tests;
 use crate::checkpoint::Fnv;
 use crate::fault::{fault, unsupported};
 use command::Pipe;
-use exegete_core::{Card, Error, Example, Model, Prediction, Result};
+use exegete_core::{Card, Error, Example, Model, Prediction, Result, Sizes};
 use http::Http;
 use line::{Channel, Line};
 use protocol::{Reply, Shape};
@@ -203,9 +203,7 @@ fn card(name: &str, family: &str, shape: &Shape, warnings: Vec<String>) -> Card 
         labels: shape.labels.clone(),
         parameters: 0,
         max_tokens: 0,
-        layers: 0,
-        hidden: 0,
-        heads: 0,
+        sizes: Sizes::default(),
         warnings,
     }
 }

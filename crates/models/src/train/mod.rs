@@ -240,7 +240,11 @@ impl Trainer {
 
     /// Cuts a batch so that the activations of each part fit the memory.
     fn parts(&self, rows: &[Row]) -> Vec<Range<usize>> {
-        let plan = Plan { keep: vec![Site::EmbedWord], start: None, record: Record::Gradient };
+        let plan = Plan {
+            keep: self.model.sites().words().into_iter().collect(),
+            start: None,
+            record: Record::Gradient,
+        };
         let c = &self.model.parts.config;
         let tokens = |row: &Row| row.encoded.len();
         let more = |row: &Row| 2 * c.hidden_size + c.intermediate_size + c.num_attention_heads * tokens(row);

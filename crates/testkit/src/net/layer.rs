@@ -1,4 +1,4 @@
-use exegete_core::{Array, Place, Result, Site};
+use exegete_core::{Array, Axis, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites};
 use exegete_engine::{Op, Tensor, Unary, Var};
 use exegete_models::encoder::Network;
 use exegete_models::run::Run;
@@ -75,7 +75,7 @@ impl Dense {
         let mut inputs = vec![x, self.weight.clone().into()];
         inputs.extend(self.bias.clone().map(Var::from));
         let x = run.tape.apply(Op::Linear, inputs); // [B, O]
-        let x = run.at(n, Place::AttentionOut, x)?;
+        let x = run.site(mixed(n), x)?;
         Ok(match self.activation {
             Some(activation) => run.tape.apply(Op::Unary(activation), [x]), // [B, O]
             None => x,
@@ -85,18 +85,63 @@ impl Dense {
 
 /// The layers of a net.
 #[derive(Debug, Clone)]
-pub(super) struct Layers(pub(super) Vec<Dense>);
+pub(super) struct Layers {
+    pub(super) dense: Vec<Dense>,
+    sites: Sites,
+}
+
+/// The numbers of the text, one a token.
+pub(super) const WORDS: Site = Site::named("embed.word");
+const EMBED: Site = Site::named("embed");
+pub(super) const LOGITS: Site = Site::named("logits");
+
+/// Before the activation of a layer.
+fn mixed(n: usize) -> Site {
+    format!("layer.{n}.attn.out").parse().unwrap_or(LOGITS)
+}
+
+/// After it.
+fn out(n: usize) -> Site {
+    format!("layer.{n}.out").parse().unwrap_or(LOGITS)
+}
+
+impl Layers {
+    pub(super) fn new(dense: Vec<Dense>) -> Self {
+        let numbers = [Axis::Token, Axis::Unit(1)];
+        let mut sites = vec![
+            SiteInfo::new(WORDS, "embed", Role::Words, numbers).cut(),
+            SiteInfo::new(EMBED, "embed", Role::Embedding, numbers).cut(),
+        ];
+        for (n, layer) in dense.iter().enumerate() {
+            let (part, units) = (format!("layer.{n}"), [Axis::Unit(layer.outputs())]);
+            sites.push(SiteInfo::new(mixed(n), part.clone(), Role::Mixed, units));
+            sites.push(SiteInfo::new(out(n), part, Role::LayerOutput, units).cut());
+        }
+        let classes = [Axis::Class(dense.last().map_or(0, Dense::outputs))];
+        sites.push(SiteInfo::new(LOGITS, "head", Role::Outputs, classes).carrying_all());
+        Self { dense, sites: Sites::new(sites) }
+    }
+}
 
 impl Network<f64> for Layers {
+    fn sites(&self) -> &Sites {
+        &self.sites
+    }
+
+    fn elements(&self, row: &Row, plan: &Plan) -> usize {
+        let copies = if plan.record == Record::Nothing { 1 } else { 3 };
+        copies * self.sites.iter().map(|info| info.elements(&row.encoded)).sum::<usize>()
+    }
+
     fn forward(&self, run: &mut Run<'_, f64>) -> Result<()> {
         let rows = run.segments().count();
-        let mut x = run.cut(Site::EmbedWord, |run| {
+        let mut x = run.cut(WORDS, |run| {
             let values: Vec<f64> = run.ids().iter().map(|&id| f32::from_bits(id as u32).into()).collect();
             Ok(Tensor::new(values.len(), 1, values).into()) // [T, 1]
         })?;
-        x = run.cut(Site::Embed, |_| Ok(x))?; // [T, 1]
-        for (n, layer) in self.0.iter().enumerate() {
-            x = run.cut(Site::Layer(n, Place::Out), |run| {
+        x = run.cut(EMBED, |_| Ok(x))?; // [T, 1]
+        for (n, layer) in self.dense.iter().enumerate() {
+            x = run.cut(out(n), |run| {
                 let x = match n {
                     0 => run.tape.apply(Op::Reshape(rows, layer.inputs()), [x]), // [B, I]
                     _ => x,
@@ -104,7 +149,7 @@ impl Network<f64> for Layers {
                 layer.forward(run, n, x) // [B, O]
             })?;
         }
-        run.site(Site::Logits, x).map(drop)
+        run.site(LOGITS, x).map(drop)
     }
 }
 

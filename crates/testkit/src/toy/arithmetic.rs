@@ -1,14 +1,30 @@
-use exegete_core::{Array, Error, Place, Result, Site};
+use exegete_core::{Array, Axis, Error, Result, Role, Site, SiteInfo, Sites};
 
 /// The toy's sites; a stage is an index into these.
 pub(super) const SITES: [Site; 6] = [
-    Site::EmbedWord,
-    Site::Embed,
-    Site::Layer(0, Place::FeedForwardInner),
-    Site::Layer(0, Place::Out),
-    Site::Pooled,
-    Site::Logits,
+    Site::named("embed.word"),
+    Site::named("embed"),
+    Site::named("layer.0.ffn.inner"),
+    Site::named("layer.0.out"),
+    Site::named("pooled"),
+    LOGITS,
 ];
+
+pub(super) const LOGITS: Site = Site::named("logits");
+
+/// The same as the model lists them.
+pub(super) fn sites() -> Sites {
+    let units = |n| vec![Axis::Token, Axis::Unit(n)];
+    let [words, embed, inner, out, pooled, logits] = SITES;
+    Sites::new(vec![
+        SiteInfo::new(words, "embed", Role::Words, units(2)).cut(),
+        SiteInfo::new(embed, "embed", Role::Embedding, units(2)).cut(),
+        SiteInfo::new(inner, "layer.0", Role::Inner, units(3)),
+        SiteInfo::new(out, "layer.0", Role::LayerOutput, units(2)).cut(),
+        SiteInfo::new(pooled, "head", Role::Inner, [Axis::Unit(2)]).carrying_all(),
+        SiteInfo::new(logits, "head", Role::Outputs, [Axis::Class(2)]).carrying_all(),
+    ])
+}
 
 /// One value a stage.
 pub(super) type Values = [Vec<f64>; 6];

@@ -1,4 +1,4 @@
-use super::arithmetic::{Parameters, SITES, Values};
+use super::arithmetic::{LOGITS, Parameters, SITES, Values};
 use exegete_core::{
     Array, Change, Edit, Error, Logits, Pass, Plan, Record, Result, Row, Rules, Seed, Site, Work,
 };
@@ -26,7 +26,7 @@ impl<'a> ToyPass<'a> {
     }
 
     fn kept(&self, site: Site) -> Result<usize> {
-        if site != Site::Logits && !self.plan.keep.contains(&site) {
+        if site != LOGITS && !self.plan.keep.contains(&site) {
             return Err(Error::Request(format!("{site} was not kept")));
         }
         stage_of(site)
@@ -34,6 +34,10 @@ impl<'a> ToyPass<'a> {
 }
 
 impl Pass for ToyPass<'_> {
+    fn outputs(&self) -> Site {
+        LOGITS
+    }
+
     fn logits(&self) -> &[Logits] {
         &self.logits
     }

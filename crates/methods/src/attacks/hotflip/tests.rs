@@ -124,7 +124,7 @@ fn estimates(model: &dyn Model) -> Vec<(f64, f64)> {
     let hotflip = HotFlip::new(&mut Settings::default()).unwrap();
     let units = Units::Word.of(job.encoded());
     let search = Search::new(&hotflip, &job, &units).unwrap();
-    let gradients = job.gradients(std::slice::from_ref(&job.row), &[Site::EmbedWord]).unwrap();
+    let gradients = job.gradients(std::slice::from_ref(&job.row), &[job.words().unwrap()]).unwrap();
     let promising = search.promising(&search.start, &gradients[0][0]);
     let flips = promising.iter().map(|(unit, estimate)| vec![(*unit, estimate.id)]).collect();
     let states = search.states(flips).unwrap();

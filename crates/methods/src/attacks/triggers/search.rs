@@ -4,7 +4,7 @@
 use super::place::Place;
 use crate::attacks::Vocabulary;
 use crate::attacks::first_order::lowest;
-use exegete_core::{Choice, Driver, Encoded, Model, Open, Quantity, Result, Row, Scale, Site, Target};
+use exegete_core::{Choice, Driver, Encoded, Model, Open, Quantity, Result, Row, Scale, Target};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -173,8 +173,13 @@ impl Search<'_> {
             rows.push(Row::new(encoded));
             at.push(range.start + place);
         }
-        let found =
-            self.driver.gradients(self.open, self.model.card(), &rows, &self.target(), &[Site::EmbedWord])?;
+        let found = self.driver.gradients(
+            self.open,
+            self.model.card(),
+            &rows,
+            &self.target(),
+            &[self.open.sites().words()?],
+        )?;
         let mut sum: Vec<f64> = Vec::new();
         let gradients = found.gradients.into_iter().flatten();
         for ((gradient, at), log_prob) in gradients.zip(at).zip(found.values) {

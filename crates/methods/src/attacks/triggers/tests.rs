@@ -2,6 +2,7 @@
 //! −0.125, good −1.25 and not −2.75, plus 0.375 for each place but the first and minus 0.25.
 
 use super::*;
+use crate::Place;
 use crate::Request;
 use crate::evidence::Level;
 use exegete_core::report::{Cell, Edits, Table};
@@ -30,7 +31,7 @@ fn survey(model: &dyn Model, examples: &[Example], settings: &[&str]) -> Result<
         methods: Vec::new(),
         targets: Vec::new(),
         top_labels: None,
-        site: None,
+        site: Place::AllLayers,
         units: Units::Word,
         baselines: Vec::new(),
         masker: None,

@@ -8,7 +8,7 @@
 
 use exegete_core::{
     Array, Axis, Card, ClassScore, Driver, Encoded, Example, Logits, Model, Open, Pass, Plan, Prediction,
-    Result, Row, Rules, Scores, Seed, Site, SiteInfo, Span, Task, Token, Work,
+    Result, Role, Row, Rules, Scores, Seed, Site, SiteInfo, Sites, Sizes, Span, Task, Token, Work,
 };
 use std::sync::Arc;
 
@@ -16,7 +16,11 @@ use std::sync::Arc;
 pub(super) struct Bag {
     card: Card,
     factor: f64,
+    sites: Sites,
 }
+
+const WORDS: Site = Site::named("embed.word");
+const LOGITS: Site = Site::named("logits");
 
 impl Bag {
     pub(super) fn new(task: Task, factor: f64) -> Self {
@@ -28,12 +32,14 @@ impl Bag {
             labels: vec!["negative".into(), "positive".into()],
             parameters: 1,
             max_tokens: 1000,
-            layers: 0,
-            hidden: 2,
-            heads: 0,
+            sizes: Sizes::default(),
             warnings: Vec::new(),
         };
-        Self { card, factor }
+        let sites = Sites::new(vec![
+            SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, Axis::Unit(2)]).cut(),
+            SiteInfo::new(LOGITS, "head", Role::Outputs, [Axis::Class(2)]).carrying_all(),
+        ]);
+        Self { card, factor, sites }
     }
 }
 
@@ -82,9 +88,8 @@ impl Open for Bag {
         (piece == "[MASK]").then_some(ZERO)
     }
 
-    fn sites(&self) -> Vec<SiteInfo> {
-        let words = SiteInfo { site: Site::EmbedWord, axes: vec![Axis::Token, Axis::Unit(2)] };
-        vec![words, SiteInfo { site: Site::Logits, axes: vec![Axis::Class(2)] }]
+    fn sites(&self) -> &Sites {
+        &self.sites
     }
 
     fn forward<'a>(&'a self, rows: &[Row], _: &Plan) -> Result<Box<dyn Pass + 'a>> {
@@ -132,6 +137,10 @@ struct BagPass {
 }
 
 impl Pass for BagPass {
+    fn outputs(&self) -> Site {
+        LOGITS
+    }
+
     fn logits(&self) -> &[Logits] {
         &self.logits
     }

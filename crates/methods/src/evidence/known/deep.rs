@@ -23,8 +23,8 @@ impl Method for Faulty {
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
         let row = std::slice::from_ref(&job.row);
-        let x = job.read(row, &[Site::EmbedWord])?.sites.swap_remove(0).swap_remove(0);
-        let slopes = job.gradients(row, &[Site::EmbedWord])?.swap_remove(0).swap_remove(0);
+        let x = job.read(row, &[Site::named("embed.word")])?.sites.swap_remove(0).swap_remove(0);
+        let slopes = job.gradients(row, &[Site::named("embed.word")])?.swap_remove(0).swap_remove(0);
         let score = |(i, (x, slope)): (usize, (&f32, &f32))| (self.0)(*x, *slope, i);
         let data = x.data.iter().zip(&slopes.data).enumerate().map(score).collect();
         Ok(Explained::new(Array::new(x.shape.clone(), data)?, Reduce::Sum))
@@ -176,7 +176,7 @@ fn what_is_random_stays_random_and_keeps_its_moments() {
     super::families::checked(&*model, "the film is not so bad", &witness);
     let changed = witness.changed.into_inner().unwrap();
     let cascade: Vec<usize> = changed.into_iter().filter(|&count| count > 0).collect();
-    assert_eq!(cascade.len(), model.card().layers + 2, "head, layers, embeddings");
+    assert_eq!(cascade.len(), model.card().sizes.0[0].1 + 2, "head, layers, embeddings");
     assert!(cascade.windows(2).all(|pair| pair[1] > pair[0]), "{cascade:?}");
     assert!(*cascade.last().unwrap() > model.learner().unwrap().parameters().len() / 2, "{cascade:?}");
     let moved = witness.moments.into_inner().unwrap();

@@ -1,5 +1,6 @@
 //! Every family and task: the evidence must work whatever the model answers.
 
+use crate::Place;
 use crate::evidence::{Again, Evidence, Level, Scored};
 use crate::{Baseline, Job, Meaning, Method, Picked, Request, explain};
 use exegete_core::report::{Attribution, Checks, Item};
@@ -27,7 +28,7 @@ pub(super) fn attribution(model: &dyn Model, text: &str, method: &str, check: Le
         methods: Picked::all(&[method], &[]).unwrap(),
         targets: vec![target(model).parse().unwrap()],
         top_labels: None,
-        site: Some(Site::EmbedWord),
+        site: Place::Words,
         units: Units::Word,
         baselines: vec![Baseline::Zero],
         check,
@@ -45,7 +46,7 @@ pub(super) fn checked(model: &dyn Model, text: &str, method: &dyn Method) -> Che
     let open = model.require_open().unwrap();
     let (driver, row) = (Driver::default(), Row::new(open.encode(&Example::text(text)).unwrap()));
     let target = super::resolved(model, &row, "predicted").unwrap();
-    let (site, baselines) = (Site::EmbedWord, vec![Baseline::Zero]);
+    let (site, baselines) = (Site::named("embed.word"), vec![Baseline::Zero]);
     let units = Units::Token.of(&row.encoded).into();
     let job = Job { site, baselines, units, ..Job::new(model, &driver, row, target) };
     let explained = method.explain(&job).unwrap();
@@ -109,7 +110,7 @@ fn every_model_gets_deep_evidence() {
         let layers = parts.iter().filter(|part| part.starts_with("layer")).count();
         assert_eq!(
             layers,
-            if model.card().family == "albert" { 1 } else { model.card().layers },
+            if model.card().family == "albert" { 1 } else { model.card().sizes.0[0].1 },
             "{name}: {parts:?}"
         );
     }
