@@ -7,7 +7,7 @@
 //! `SET="beam=1 random=10"` sets parameters, `ROWS=400` takes more texts.
 
 use exegete_core::report::{Cell, Item};
-use exegete_core::{Driver, Error, Example, Model, Result, Site, Target, Units};
+use exegete_core::{Driver, Error, Example, Model, Result, Target, Units};
 use exegete_methods::evidence::Level;
 use exegete_methods::{Corpus, Picked, Request, explain, survey};
 use std::sync::Arc;

@@ -154,7 +154,7 @@ mod tests {
             "token:-1=a",
             "loss:prob",
             "unit:layer.3.out",
-            "unit:nowhere[1,2]",
+            "unit:no where[1,2]",
             "unit:embed[1,x]",
             "unit:embed[*,1]:prob",
             "PREDICTED",

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Site;
 use crate::{Rules, Work};
 
 fn card(task: Task) -> Card {
@@ -104,6 +105,10 @@ fn worked_by_hand() {
 struct Fixed(Vec<Logits>, Array);
 
 impl Pass for Fixed {
+    fn outputs(&self) -> Site {
+        Site::named("logits")
+    }
+
     fn logits(&self) -> &[Logits] {
         &self.0
     }
