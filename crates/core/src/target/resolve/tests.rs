@@ -10,9 +10,7 @@ fn card(task: Task, labels: &[&str]) -> Card {
         labels: labels.iter().map(ToString::to_string).collect(),
         parameters: 0,
         max_tokens: 8,
-        layers: 0,
-        hidden: 0,
-        heads: 0,
+        sizes: crate::Sizes::default(),
         warnings: Vec::new(),
     }
 }

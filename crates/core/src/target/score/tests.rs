@@ -11,9 +11,7 @@ fn card(task: Task) -> Card {
         labels: Vec::new(),
         parameters: 0,
         max_tokens: 8,
-        layers: 0,
-        hidden: 0,
-        heads: 0,
+        sizes: crate::Sizes::default(),
         warnings: Vec::new(),
     }
 }
