@@ -142,7 +142,14 @@ fn units_are_sums_of_what_they_name() {
     }
     assert!(Target::class(7).value(&card, &pass, 0).is_err());
     assert!(Target::class(0).value(&card, &pass, 1).is_err());
-    assert_eq!("unit:layer.0.out[*,0]".parse::<Target>().unwrap().sites(), ["layer.0.out".parse().unwrap()]);
+    let info = |name, role| crate::SiteInfo::new(Site::named(name), "p", role, []);
+    let sites = crate::Sites::new(vec![
+        info("layer.0.out", crate::Role::LayerOutput),
+        info("logits", crate::Role::Outputs),
+    ]);
+    let site = |target: &str| target.parse::<Target>().unwrap().site(&sites);
+    assert_eq!(site("unit:layer.0.out[*,0]"), Some(Site::named("layer.0.out")));
+    assert_eq!(site("unit:logits[0]"), None);
 }
 
 /// What rules that compare two runs rely on: F(x) − F(x′) = m·(z − z′), for far and for near pairs.
