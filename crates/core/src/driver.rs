@@ -2,16 +2,12 @@
 
 mod counted;
 mod memory;
-mod outputs;
+mod read;
 mod resume;
 
-use crate::{
-    Array, Card, Error, Example, Logits, Model, Open, Pass, Plan, Prediction, Result, Row, Rules, Site,
-    Target,
-};
+use crate::{Array, Error, Open, Pass, Plan, Result, Row, Site};
 use counted::Counted;
 pub use memory::{Keeper, Key, Memory};
-pub use outputs::plain_scores;
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -57,15 +53,6 @@ impl Spent {
             peak_bytes: self.peak_bytes,
         }
     }
-}
-
-/// A target's value and gradient for each row.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Gradients {
-    /// F of each row.
-    pub values: Vec<f64>,
-    /// ∂F/∂value, indexed `[site][row]`.
-    pub gradients: Vec<Vec<Array>>,
 }
 
 /// What a run of micro-batches is handed to: the rows' places in the whole, and their pass.
@@ -114,59 +101,6 @@ impl Driver {
         }
     }
 
-    /// The output of each row.
-    pub fn logits(&self, open: &dyn Open, rows: &[Row]) -> Result<Vec<Logits>> {
-        let mut logits = Vec::with_capacity(rows.len());
-        self.passes(open, rows, &Plan::default(), &mut |_, pass| {
-            logits.extend_from_slice(pass.logits());
-            Ok(())
-        })?;
-        Ok(logits)
-    }
-
-    /// The values at some sites, indexed `[site][row]`.
-    pub fn values(&self, open: &dyn Open, rows: &[Row], sites: &[Site]) -> Result<Vec<Vec<Array>>> {
-        let mut values = vec![Vec::with_capacity(rows.len()); sites.len()];
-        self.passes(open, rows, &Plan::keep(sites), &mut |range, pass| {
-            for (site, values) in sites.iter().zip(&mut values) {
-                for row in 0..range.len() {
-                    values.push(pass.value(*site, row)?);
-                }
-            }
-            Ok(())
-        })?;
-        Ok(values)
-    }
-
-    /// F and its gradients at the sites of `wrt`. A target that is not resolved yet is resolved for each row by that
-    /// row's own output; for edited rows of one text, resolve it on the text first.
-    pub fn gradients(
-        &self,
-        open: &dyn Open,
-        card: &Card,
-        rows: &[Row],
-        target: &Target,
-        wrt: &[Site],
-    ) -> Result<Gradients> {
-        let mut keep = wrt.to_vec();
-        keep.extend(target.site(open.sites()).filter(|site| !wrt.contains(site)));
-        let mut values = Vec::with_capacity(rows.len());
-        let mut gradients = vec![Vec::with_capacity(rows.len()); wrt.len()];
-        self.passes(open, rows, &Plan::gradient(keep), &mut |range, pass| {
-            let mut seeds = Vec::new();
-            for (i, row) in rows[range].iter().enumerate() {
-                let vocabulary = |piece: &str| open.token_id(piece);
-                let resolved = target.resolve(card, &row.encoded, &pass.logits()[i], None, &vocabulary)?;
-                values.push(resolved.value(card, pass, i)?);
-                seeds.extend(resolved.seeds(card, pass, i)?);
-            }
-            let found = pass.backward(&seeds, wrt, Rules::Gradient)?;
-            gradients.iter_mut().zip(found).for_each(|(all, found)| all.extend(found));
-            Ok(())
-        })?;
-        Ok(Gradients { values, gradients })
-    }
-
     /// Jacobian-vector products of rows, in order and within the budget: see [`Open::jvp`].
     pub fn jvp(
         &self,
@@ -186,25 +120,6 @@ impl Driver {
         };
         self.batches(open, rows, &Plan::keep(keep), self.memory_bytes / 2, run)?;
         Ok(all)
-    }
-
-    /// Answers for examples, in order: open models within the budget, others by their own means.
-    pub fn predict(&self, model: &dyn Model, examples: &[Example]) -> Result<Vec<Prediction>> {
-        let Some(open) = model.open() else {
-            self.counter().forward_rows += examples.len();
-            return model.predict(examples);
-        };
-        let rows = examples.iter().map(|example| Ok(Row::new(open.encode(example)?)));
-        let rows = rows.collect::<Result<Vec<Row>>>()?;
-        let mut predictions = Vec::with_capacity(rows.len());
-        self.passes(open, &rows, &Plan::default(), &mut |range, pass| {
-            for (row, logits) in rows[range].iter().zip(pass.logits()) {
-                let scores = open.scores(&row.encoded, logits)?;
-                predictions.push(Prediction { scores, truncated: row.encoded.truncated });
-            }
-            Ok(())
-        })?;
-        Ok(predictions)
     }
 
     fn resumed(

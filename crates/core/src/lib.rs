@@ -16,6 +16,7 @@ mod edit;
 mod error;
 mod model;
 mod pass;
+mod readout;
 pub mod report;
 mod site;
 mod target;
@@ -23,7 +24,7 @@ mod text;
 mod units;
 
 pub use array::Array;
-pub use driver::{Driver, Gradients, Keeper, Key, Memory, Spent, plain_scores};
+pub use driver::{Driver, Keeper, Key, Memory, Spent};
 pub use edit::{Change, Edit, Pick};
 pub use error::{Error, Result};
 pub use model::{
@@ -31,6 +32,7 @@ pub use model::{
     TokenScore, class_index,
 };
 pub use pass::{Logits, Lrp, Pass, Plan, Record, Row, Rules, Seed, Work};
+pub use readout::{Explaining, Explanation, OfOutput, Outputs, Predictions, Readout, by_outputs, predict};
 pub use site::{Axis, Role, Site, SiteInfo, Sites};
 pub use target::{Choice, Quantity, Scale, Target, best_span};
 pub use text::{Encoded, Example, Field, Span, Token};

@@ -208,6 +208,14 @@ pub trait Model: Send + Sync {
         self.open().map_or_else(|| Ok(Encoded::of_words(example)), |open| open.encode(example))
     }
 
+    /// What an output of it means.
+    fn scored(&self, encoded: &Encoded, output: &Logits) -> Result<Scores> {
+        match self.open() {
+            Some(open) => open.scores(encoded, output),
+            None => Ok(plain_scores(self.card(), output)),
+        }
+    }
+
     /// Its inside, or an error that says what is missing.
     fn require_open(&self) -> Result<&dyn Open> {
         self.open().ok_or_else(|| {
@@ -285,6 +293,27 @@ pub trait Learner: Send + Sync {
 
     /// (∂²ΣL/∂θ²) v over the selected parameters, exactly.
     fn hvp(&self, rows: &[Row], labels: &[Label], select: &[String], v: &[Array]) -> Result<Vec<Array>>;
+}
+
+/// What the output of a black box means.
+fn plain_scores(card: &Card, logits: &Logits) -> Scores {
+    let named = |(index, prob): (usize, f64)| ClassScore {
+        label: card.labels.get(index).cloned().unwrap_or_else(|| index.to_string()),
+        logit: None,
+        prob,
+    };
+    let z = &logits.data;
+    match card.task {
+        Task::Regression => Scores::Value(z.first().copied().unwrap_or(f64::NAN)),
+        Task::MultiLabel => {
+            let probs = z.iter().map(|z| 1.0 / (1.0 + (-z).exp()));
+            Scores::Labels(probs.enumerate().map(named).collect())
+        }
+        _ => {
+            let total: f64 = z.iter().map(|z| z.exp()).sum();
+            Scores::Classes(z.iter().map(|z| z.exp() / total).enumerate().map(named).collect())
+        }
+    }
 }
 
 #[cfg(test)]

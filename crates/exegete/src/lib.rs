@@ -21,7 +21,7 @@
 //! let example = Example::text("A warm and honest film.");
 //!
 //! // What does it say?
-//! let answers = Driver::default().predict(&*model, std::slice::from_ref(&example))?;
+//! let answers = exegete::predict(&Driver::default(), &*model, std::slice::from_ref(&example))?;
 //! if let Scores::Classes(classes) = &answers[0].scores {
 //!     for class in classes {
 //!         println!("{} {:.3}", class.label, class.prob);
@@ -42,10 +42,11 @@
 //! replaced.
 
 pub use exegete_core::{
-    Answer, Array, Axis, Card, Change, Choice, ClassScore, Driver, Edit, Encoded, Error, Example, Field,
-    Fill, Gradients, Keeper, Key, Label, Learner, Logits, Lrp, Memory, Model, Open, Pass, Pick, Plan,
-    Prediction, Quantity, Record, Result, Role, Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Sites,
-    Sizes, Span, Spent, Tag, Target, Task, Token, TokenScore, Unit, Units, Work, best_span, class_index,
+    Answer, Array, Axis, Card, Change, Choice, ClassScore, Driver, Edit, Encoded, Error, Example, Explaining,
+    Explanation, Field, Fill, Keeper, Key, Label, Learner, Logits, Lrp, Memory, Model, OfOutput, Open,
+    Outputs, Pass, Pick, Plan, Prediction, Predictions, Quantity, Readout, Record, Result, Role, Row, Rules,
+    Scale, Scores, Seed, Site, SiteInfo, Sites, Sizes, Span, Spent, Tag, Target, Task, Token, TokenScore,
+    Unit, Units, Work, best_span, by_outputs, class_index, predict,
 };
 pub use exegete_models::{
     DEFAULT, Options, Precision, RemoteOptions, connect, export, is_address, load, load_default,

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &cli::Predict) -> Result<()> {
         if examples.is_empty() {
             break;
         }
-        let predictions = driver.predict(&*model, &examples)?;
+        let predictions = exegete::predict(&driver, &*model, &examples)?;
         let written = progress.suspend(|| write(&mut printer, &mut output, &examples, &predictions));
         written.context("the output cannot be written")?;
         tally.add(model.card(), &examples, &predictions);

@@ -6,8 +6,8 @@ use exegete_core::report::{
     Attribution, Cell, Checks, Completeness, Item, Subject, Table, TokenText, UnitText,
 };
 use exegete_core::{
-    Driver, Encoded, Error, Example, Label, Logits, Model, Quantity, Result, Row, Scale, Scores, Site,
-    Target, Task, Unit, class_index, plain_scores,
+    Driver, Encoded, Error, Example, Label, Logits, Model, Outputs, Quantity, Result, Row, Rules, Scale,
+    Scores, Site, Target, Task, Unit, class_index,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,8 +32,8 @@ impl<'a> Asked<'a> {
         request: &'a Request,
     ) -> Result<Self> {
         let encoded = Arc::new(model.encoded(example)?);
-        let logits = driver.outputs(model, &[Row::new(encoded.clone())])?.swap_remove(0);
-        let scores = scores(model, &encoded, &logits)?;
+        let logits = driver.read_all(model, &[Row::new(encoded.clone())], &Outputs)?.swap_remove(0);
+        let scores = model.scored(&encoded, &logits)?;
         let label = example.label.as_deref().map(|label| meant(model, label)).transpose()?;
         let units = request.units.of(&encoded).into();
         Ok(Self { model, driver, request, encoded, units, logits, scores, label })
@@ -106,7 +106,7 @@ impl<'a> Asked<'a> {
         notes.extend_from_slice(more);
         // The prediction's own run says it already, unless the target lies inside the model.
         let value = match job.target.quantity {
-            Quantity::Unit(..) => job.read(std::slice::from_ref(&job.row), &[])?.values[0],
+            Quantity::Unit(..) => job.read_own(&[], &[], Rules::Gradient)?.value,
             _ => job.target.value_of(job.card(), &self.logits)?,
         };
         Ok(Subject {
@@ -174,14 +174,6 @@ impl<'a> Asked<'a> {
             errors: by(errors.unwrap_or_default()),
             checks,
         })))
-    }
-}
-
-/// What an output means.
-pub(crate) fn scores(model: &dyn Model, encoded: &Encoded, logits: &Logits) -> Result<Scores> {
-    match model.open() {
-        Some(open) => open.scores(encoded, logits),
-        None => Ok(plain_scores(model.card(), logits)),
     }
 }
 

@@ -14,7 +14,7 @@ pub struct Decision {
     pub(crate) key: Key,
 }
 
-type Key = (usize, usize);
+pub(crate) type Key = (usize, usize);
 
 /// Which decision a target belongs to, and how it is read from the output.
 #[derive(Debug, Clone, PartialEq)]

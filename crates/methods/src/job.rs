@@ -1,7 +1,7 @@
 use crate::{Baseline, Masker};
 use exegete_core::{
-    Array, Axis, Card, Driver, Encoded, Error, Model, Open, Pass, Plan, Record, Result, Row, Rules, Site,
-    SiteInfo, Target, Unit, Units,
+    Array, Axis, Card, Driver, Encoded, Error, Explaining, Explanation, Model, Open, Result, Row, Rules,
+    Site, SiteInfo, Target, Unit, Units,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -28,14 +28,6 @@ pub struct Job<'a> {
     pub masker: Option<Masker>,
     /// Of everything random.
     pub seed: u64,
-}
-
-/// F and the values of some sites, for each row.
-pub struct Reading {
-    /// F.
-    pub values: Vec<f64>,
-    /// Indexed `[site][row]`.
-    pub sites: Vec<Vec<Array>>,
 }
 
 impl<'a> Job<'a> {
@@ -103,58 +95,31 @@ impl<'a> Job<'a> {
         self.baselines.iter().map(|baseline| baseline.row(open, self.encoded())).collect()
     }
 
-    /// F and the values of sites, forward only.
-    pub fn read(&self, rows: &[Row], sites: &[Site]) -> Result<Reading> {
-        let mut keep = sites.to_vec();
-        keep.extend(self.target.site(self.open()?.sites()).filter(|site| !sites.contains(site)));
-        let mut reading = Reading { values: Vec::new(), sites: vec![Vec::new(); sites.len()] };
-        self.driver.passes(self.open()?, rows, &Plan::keep(keep), &mut |range, pass| {
-            for row in 0..range.len() {
-                reading.values.push(self.target.value(self.card(), pass, row)?);
-                for (site, values) in sites.iter().zip(&mut reading.sites) {
-                    values.push(pass.value(*site, row)?);
-                }
-            }
-            Ok(())
-        })?;
-        Ok(reading)
+    /// F of some rows, the values of sites and F's slopes at others.
+    pub fn read(&self, rows: &[Row], values: &[Site], wrt: &[Site]) -> Result<Vec<Explanation>> {
+        self.driver.read_all(self.model, rows, &self.readout(values, wrt, Rules::Gradient)?)
     }
 
-    /// ∂F/∂value at some sites, indexed `[site][row]`, by the plain derivative.
-    pub fn gradients(&self, rows: &[Row], wrt: &[Site]) -> Result<Vec<Vec<Array>>> {
+    /// The same for the job's own row, by any rules.
+    pub fn read_own(&self, values: &[Site], wrt: &[Site], rules: Rules) -> Result<Explanation> {
+        let rows = std::slice::from_ref(&self.row);
+        let found = self.driver.read_all(self.model, rows, &self.readout(values, wrt, rules)?)?;
+        found.into_iter().next().ok_or_else(|| Error::Model("the model ran no row".into()))
+    }
+
+    /// ∂F/∂value of some rows at one site, by the plain derivative.
+    pub fn slopes(&self, rows: &[Row], site: Site) -> Result<Vec<Array>> {
+        Ok(self.read(rows, &[], &[site])?.into_iter().flat_map(|found| found.gradients).collect())
+    }
+
+    /// What reads the job's F from rows.
+    fn readout<'s>(&'s self, values: &'s [Site], wrt: &'s [Site], rules: Rules) -> Result<Explaining<'s>> {
         self.check_path(wrt)?;
-        Ok(self.driver.gradients(self.open()?, self.card(), rows, &self.target, wrt)?.gradients)
-    }
-
-    /// Runs rows and hands each pass, with what is kept for going backward, to `visit`.
-    pub fn passes(
-        &self,
-        rows: &[Row],
-        keep: &[Site],
-        record: Record,
-        visit: &mut dyn FnMut(usize, &dyn Pass) -> Result<()>,
-    ) -> Result<()> {
-        self.check_path(keep)?;
-        let mut sites = keep.to_vec();
-        sites.extend(self.target.site(self.open()?.sites()).filter(|site| !keep.contains(site)));
-        let plan = Plan { keep: sites, start: None, record };
-        self.driver.passes(self.open()?, rows, &plan, &mut |range, pass| visit(range.len(), pass))
-    }
-
-    /// ∂F/∂value of the job's own row by other rules than the plain derivative, and the values there.
-    pub fn pulled(&self, sites: &[Site], rules: Rules) -> Result<(Vec<Array>, Vec<Array>)> {
-        let (mut multipliers, mut values) = (Vec::new(), Vec::new());
-        self.passes(std::slice::from_ref(&self.row), sites, Record::Lowered, &mut |_, pass| {
-            let seeds = self.target.seeds(self.card(), pass, 0)?;
-            multipliers = pass.backward(&seeds, sites, rules)?.into_iter().flatten().collect();
-            values = sites.iter().map(|&site| pass.value(site, 0)).collect::<Result<_>>()?;
-            Ok(())
-        })?;
-        Ok((multipliers, values))
+        Ok(Explaining { open: self.open()?, card: self.card(), target: &self.target, values, wrt, rules })
     }
 
     /// A target inside the model can only be moved by what comes before it.
-    fn check_path(&self, wrt: &[Site]) -> Result<()> {
+    pub(crate) fn check_path(&self, wrt: &[Site]) -> Result<()> {
         let sites = self.open()?.sites();
         let last = sites.last_of(wrt.iter().copied());
         let (Some(target), Some(site)) = (self.target.site(sites), last) else { return Ok(()) };

@@ -1,7 +1,9 @@
-use crate::decision::{Decision, Question};
+use crate::decision::{Decision, Key, Question};
 use crate::{Job, Masker};
-use exegete_core::{Card, Field, Logits, Plan, Quantity, Result, Row, Scale, Target, Task};
-use std::collections::{BTreeSet, HashMap};
+use exegete_core::{
+    Card, Field, Logits, OfOutput, Pass, Plan, Quantity, Readout, Result, Row, Scale, Target, Task,
+};
+use std::collections::HashSet;
 
 /// Indices of hidden units, in order.
 pub type Set = Vec<usize>;
@@ -9,13 +11,14 @@ pub type Set = Vec<usize>;
 /// A set of hidden units and, where the masker draws words, which draw.
 type Hidden = (Set, u64);
 
-/// The memory of what hiding units does, for one text, one target and one masker: every set is run once.
+/// What hiding units does, for one text, one target and one masker; the driver remembers what was run.
 pub struct Masked<'a> {
     job: Job<'a>,
     masker: Masker,
     question: Option<Question>,
     whole: Option<Outcome>,
-    known: HashMap<Hidden, Outcome>,
+    /// The sets that were asked for.
+    seen: HashSet<Hidden>,
     asked: usize,
 }
 
@@ -60,7 +63,7 @@ impl<'a> Masked<'a> {
     pub fn new(job: &Job<'a>) -> Self {
         let question = Question::of(job.card(), &job.target);
         let masker = job.masker();
-        Self { job: job.clone(), masker, question, whole: None, known: HashMap::new(), asked: 0 }
+        Self { job: job.clone(), masker, question, whole: None, seen: HashSet::new(), asked: 0 }
     }
 
     /// The same with F read as the literature of erasure reads it (J. DeYoung and others, *ERASER*, 2020): as the probability
@@ -92,7 +95,7 @@ impl<'a> Masked<'a> {
 
     /// How many texts were looked at, the whole one included.
     pub fn run(&self) -> usize {
-        self.known.len()
+        self.seen.len()
     }
 
     /// The whole text.
@@ -121,14 +124,18 @@ impl<'a> Masked<'a> {
     pub fn drawn(&mut self, sets: &[(Set, u64)]) -> Result<Vec<Outcome>> {
         let sets: Vec<Hidden> = sets.iter().map(|hidden| self.normal(hidden)).collect();
         self.asked += sets.len();
-        // The whole text sorts first, so that its decision is there to compare the others with.
-        let first = self.whole.is_none().then(Hidden::default);
-        let asked: BTreeSet<&Hidden> = sets.iter().chain(&first).collect();
-        let new: Vec<Hidden> =
-            asked.into_iter().filter(|set| !self.known.contains_key(*set)).cloned().collect();
-        self.job.driver.remembered(sets.len() + first.iter().len() - new.len());
-        self.learn(new)?;
-        Ok(sets.iter().map(|set| self.known[set].clone()).collect())
+        if self.whole.is_none() {
+            self.seen.insert(Hidden::default());
+            self.whole = self.read(&[self.row(&Set::new(), 0)?])?.pop();
+        }
+        self.seen.extend(sets.iter().cloned());
+        let mut found = Vec::with_capacity(sets.len());
+        let rows = sets.iter().map(|(set, draw)| self.row(set, *draw));
+        self.job.driver.read(self.job.model, rows, &self.deciding(), &mut |outcome| {
+            found.push(outcome);
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// What a reader sees of the text with some units hidden.
@@ -141,58 +148,14 @@ impl<'a> Masked<'a> {
         self.masker.hide(&self.job, hidden, draw)
     }
 
-    fn learn(&mut self, sets: Vec<Hidden>) -> Result<()> {
-        let rows = sets.iter().map(|(set, draw)| self.row(set, *draw)).collect::<Result<Vec<Row>>>()?;
-        let found = self.read(&rows)?;
-        if self.whole.is_none() {
-            self.whole = found.first().cloned();
-        }
-        self.known.extend(sets.into_iter().zip(found));
-        Ok(())
-    }
-
-    /// What other rows of the same text give, such as noisy ones; these are not remembered here. Until the whole text is
-    /// known, the first row stands for it.
+    /// What other rows of the same text give, such as noisy ones.
     pub(crate) fn read(&self, rows: &[Row]) -> Result<Vec<Outcome>> {
-        let Self { job, whole, .. } = self;
-        let mut before = whole.as_ref().and_then(|whole| whole.decision.clone());
-        let mut found = Vec::with_capacity(rows.len());
-        if !matches!(job.target.quantity, Quantity::Unit(..)) {
-            for (row, logits) in rows.iter().zip(job.driver.outputs(job.model, rows)?) {
-                let value = job.target.value_of(job.card(), &logits)?;
-                found.push(self.outcome(value, row, &logits, &mut before)?);
-            }
-            return Ok(found);
-        }
-        job.driver.passes(
-            job.open()?,
-            rows,
-            &Plan::keep(job.target.site(job.open()?.sites()).into_iter().collect::<Vec<_>>()),
-            &mut |range, pass| {
-                for (i, row) in rows[range].iter().enumerate() {
-                    let value = job.target.value(job.card(), pass, i)?;
-                    found.push(self.outcome(value, row, &pass.logits()[i], &mut before)?);
-                }
-                Ok(())
-            },
-        )?;
-        Ok(found)
+        self.job.driver.read_all(self.job.model, rows, &self.deciding())
     }
 
-    fn outcome(
-        &self,
-        value: f64,
-        row: &Row,
-        logits: &Logits,
-        before: &mut Option<Decision>,
-    ) -> Result<Outcome> {
-        let Some(question) = &self.question else {
-            return Ok(Outcome { value, decision: None, kept: None });
-        };
-        let decision = question.decide(self.job.card(), self.job.model.open(), &row.encoded, logits)?;
-        let before = before.get_or_insert_with(|| decision.clone());
-        let kept = Some(question.prob(logits, before.key));
-        Ok(Outcome { value, decision: Some(decision), kept })
+    fn deciding(&self) -> Deciding<'_, 'a> {
+        let before = self.whole.as_ref().and_then(|whole| whole.decision.as_ref());
+        Deciding { masked: self, before: before.map(|decision| decision.key) }
     }
 
     /// In order and each once, so that a set is known again however it was put together; a draw only where it matters.
@@ -202,6 +165,57 @@ impl<'a> Masked<'a> {
         set.dedup();
         let draw = if self.masker.draws() && !set.is_empty() { *draw } else { 0 };
         (set, draw)
+    }
+}
+
+/// Reads F and the decision of a row, and how probable the whole text's decision is in it.
+struct Deciding<'m, 'a> {
+    masked: &'m Masked<'a>,
+    /// What the model decides for the whole text, where that is known.
+    before: Option<Key>,
+}
+
+impl Deciding<'_, '_> {
+    fn outcome(&self, value: f64, row: &Row, output: &Logits) -> Result<Outcome> {
+        let Masked { job, question, .. } = self.masked;
+        let Some(question) = question else { return Ok(Outcome { value, decision: None, kept: None }) };
+        let decision = question.decide(job.card(), job.model.open(), &row.encoded, output)?;
+        let kept = Some(question.prob(output, self.before.unwrap_or(decision.key)));
+        Ok(Outcome { value, decision: Some(decision), kept })
+    }
+}
+
+impl OfOutput<Outcome> for Deciding<'_, '_> {
+    fn of(&self, row: &Row, output: &Logits) -> Result<Outcome> {
+        let job = &self.masked.job;
+        self.outcome(job.target.value_of(job.card(), output)?, row, output)
+    }
+}
+
+impl Readout for Deciding<'_, '_> {
+    type Value = Outcome;
+
+    fn plan(&self) -> Plan {
+        let job = &self.masked.job;
+        let site = job.model.open().and_then(|open| job.target.site(open.sites()));
+        Plan::keep(site.into_iter().collect::<Vec<_>>())
+    }
+
+    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Outcome>> {
+        let job = &self.masked.job;
+        let one = |(i, row): (usize, &Row)| {
+            self.outcome(job.target.value(job.card(), pass, i)?, row, &pass.logits()[i])
+        };
+        rows.iter().enumerate().map(one).collect()
+    }
+
+    fn of_output(&self) -> Option<&dyn OfOutput<Outcome>> {
+        let inside = matches!(self.masked.job.target.quantity, Quantity::Unit(..));
+        (!inside).then_some(self as &dyn OfOutput<Outcome>)
+    }
+
+    fn key(&self) -> Option<String> {
+        Some(format!("outcome {} {:?}", self.masked.job.target, self.before))
     }
 }
 

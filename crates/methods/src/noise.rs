@@ -5,7 +5,7 @@
 use crate::explained::Scores;
 use crate::registry::Method;
 use crate::{Explained, Job, Reduce, Settings};
-use exegete_core::{Array, Change, Edit, Error, Result};
+use exegete_core::{Array, Change, Edit, Error, Result, Rules};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -90,8 +90,7 @@ impl Method for Tunnel {
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let input =
-            job.read(std::slice::from_ref(&job.row), &[job.words()?])?.sites.swap_remove(0).swap_remove(0);
+        let input = job.read_own(&[job.words()?], &[], Rules::Gradient)?.values.swap_remove(0);
         let sigma = match self.sigma {
             Sigma::Share(share) => share * range(&input),
             Sigma::Absolute(sigma) => sigma,

@@ -46,7 +46,8 @@ impl Opened {
             Texts::Pair(first, second) => Example::pair(first, second),
         };
         let row = Row::new(open.encode(&example).unwrap());
-        let logits = self.driver.logits(open, std::slice::from_ref(&row)).unwrap();
+        let logits =
+            self.driver.read_all(&*self.model, std::slice::from_ref(&row), &exegete_core::Outputs).unwrap();
         let target: Target = case.target.parse().unwrap();
         let target =
             target.resolve(self.model.card(), &row.encoded, &logits[0], None, &|p| open.token_id(p)).unwrap();

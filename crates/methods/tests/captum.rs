@@ -64,7 +64,7 @@ fn ours(case: &Case) -> Option<(String, Vec<String>)> {
 fn scores(case: &Case, model: &dyn Model, method: &str, set: &[String]) -> Array {
     let open = model.open().unwrap();
     let (driver, row) = (Driver::default(), Row::new(open.encode(&example(&case.input.text)).unwrap()));
-    let logits = driver.logits(open, std::slice::from_ref(&row)).unwrap();
+    let logits = driver.read_all(model, std::slice::from_ref(&row), &exegete_core::Outputs).unwrap();
     let target: Target = case.target.parse().unwrap();
     let target =
         target.resolve(model.card(), &row.encoded, &logits[0], None, &|piece| open.token_id(piece)).unwrap();

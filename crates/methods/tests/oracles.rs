@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 fn job<'a>(net: &'a Net, driver: &'a Driver, row: Row, site: &str, target: &str) -> Job<'a> {
     let target: Target = target.parse().unwrap();
-    let open = net.open().unwrap();
-    let logits = driver.logits(open, std::slice::from_ref(&row)).unwrap();
+    let logits = driver.read_all(net, std::slice::from_ref(&row), &exegete_core::Outputs).unwrap();
     let target = target.resolve(net.card(), &row.encoded, &logits[0], None, &|_| None).unwrap();
     let site: Site = site.parse().unwrap();
     Job { site, baselines: vec![Baseline::Zero], ..Job::new(net, driver, row, target) }

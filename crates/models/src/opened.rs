@@ -113,7 +113,7 @@ impl<T: Real> Model for Opened<T> {
     }
 
     fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>> {
-        Driver::default().predict(self, examples)
+        exegete_core::predict(&Driver::default(), self, examples)
     }
 
     fn open(&self) -> Option<&dyn Open> {

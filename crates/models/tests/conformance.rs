@@ -3,12 +3,12 @@
 
 use exegete_core::conformance::{Subject, check};
 use exegete_core::{
-    Array, Card, Change, Driver, Edit, Encoded, Error, Example, Lrp, Model, Pick, Plan, Record, Row, Rules,
-    Seed, Site, Target, Task,
+    Array, Card, Change, Driver, Edit, Encoded, Error, Example, Lrp, Model, Outputs, Pick, Plan, Record, Row,
+    Rules, Seed, Site, Target, Task,
 };
 use exegete_models::{BertSize, Options, Precision, load, random_bert};
 use exegete_testkit::golden::{Golden, folders, root};
-use exegete_testkit::{Fault, Faulty};
+use exegete_testkit::{Fault, Faulty, outputs, slopes};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -52,14 +52,7 @@ fn rows(model: &dyn Model, examples: &[Example]) -> Vec<Row> {
 }
 
 fn gradients(model: &dyn Model, rows: &[Row]) -> Vec<Array> {
-    let found = Driver::default().gradients(
-        model.open().unwrap(),
-        model.card(),
-        rows,
-        &Target::class(0),
-        &[Site::named("embed.word")],
-    );
-    found.unwrap().gradients.remove(0)
+    slopes(&Driver::default(), model, rows, &Target::class(0), Site::named("embed.word"))
 }
 
 #[test]
@@ -76,10 +69,7 @@ fn threads_do_not_matter() {
         assert!(a.max_abs_diff(b) <= 1e-5 * a.max_abs().max(1.0));
     }
     assert_eq!(b, gradients(&*two, &rows), "the same bits again");
-    let (a, b) = (
-        Driver::default().logits(one.open().unwrap(), &rows).unwrap(),
-        Driver::default().logits(two.open().unwrap(), &rows).unwrap(),
-    );
+    let (a, b) = (outputs(&Driver::default(), &*one, &rows), outputs(&Driver::default(), &*two, &rows));
     for (a, b) in a.iter().zip(&b) {
         assert!(a.data.iter().zip(&b.data).all(|(a, b)| (a - b).abs() < 1e-5));
     }
@@ -147,14 +137,12 @@ fn the_driver_stays_within_its_budget() {
     for megabytes in [8, 16, 64] {
         let driver = Driver::new(megabytes << 20);
         let target = Target::class(1);
-        driver
-            .gradients(model.open().unwrap(), model.card(), &rows, &target, &[Site::named("embed.word")])
-            .unwrap();
+        slopes(&driver, &*model, &rows, &target, Site::named("embed.word"));
         let spent = driver.spent();
         assert!(spent.peak_bytes <= megabytes << 20, "{} bytes of {megabytes} MiB", spent.peak_bytes);
         assert_eq!((spent.forward_rows, spent.backward_rows), (32, 32));
     }
-    let error = Driver::new(1 << 10).logits(model.open().unwrap(), &rows).unwrap_err();
+    let error = Driver::new(1 << 10).read_all(&*model, &rows, &Outputs).unwrap_err();
     assert!(error.to_string().contains("--memory"), "{error}");
 }
 
@@ -172,7 +160,7 @@ fn late_edits_are_resumed() {
     };
     let rows: Vec<Row> = (0..64).map(ablate).collect();
     let driver = Driver::default();
-    let resumed = driver.logits(open, &rows).unwrap();
+    let resumed = outputs(&driver, &*model, &rows);
     let whole = open.forward(&rows, &Plan::default()).unwrap();
     for (a, b) in resumed.iter().zip(whole.logits()) {
         assert!(a.data.iter().zip(&b.data).all(|(a, b)| (a - b).abs() < 1e-5));

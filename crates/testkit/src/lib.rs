@@ -13,8 +13,10 @@ mod faulty;
 pub mod golden;
 pub mod http;
 mod net;
+mod reading;
 mod toy;
 
 pub use faulty::{Fault, Faulty};
 pub use net::{Dense, Net};
+pub use reading::{explaining, outputs, slopes};
 pub use toy::Toy;

@@ -53,7 +53,7 @@ impl Model for Toy {
     }
 
     fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>> {
-        Driver::default().predict(self, examples)
+        exegete_core::predict(&Driver::default(), self, examples)
     }
 
     fn open(&self) -> Option<&dyn Open> {
@@ -134,6 +134,7 @@ impl Open for Toy {
         let mut moved = self.clone();
         for (name, value) in overrides {
             moved.parameters.replace(&name, &value)?;
+            moved.card.fingerprint = format!("{}+{name}={:?}", moved.card.fingerprint, value.data);
         }
         Ok(Arc::new(moved))
     }

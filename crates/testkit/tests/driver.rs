@@ -1,9 +1,10 @@
 //! The driver keeps to its budget, resumes where it can, and counts.
 
 use exegete_core::{
-    Array, Change, Driver, Edit, Example, Model, Open, Pass, Pick, Plan, Row, Rules, Seed, Site, Target,
+    Array, Change, Driver, Edit, Example, Model, Open, Outputs, Pass, Pick, Plan, Row, Rules, Seed, Site,
+    Target,
 };
-use exegete_testkit::Toy;
+use exegete_testkit::{Toy, explaining, outputs, slopes};
 use std::sync::Arc;
 
 const OUT: Site = Site::named("layer.0.out");
@@ -41,7 +42,7 @@ fn micro_batches_keep_to_tokens_and_bytes() {
     let four = toy.bytes(&rows[4], &Plan::default());
     let driver = Driver::new(four);
     assert_eq!(batches(&driver, &toy, &rows, &Plan::default()), [2, 1, 1, 1]);
-    let refused = Driver::new(four - 1).logits(&toy, &rows).unwrap_err().to_string();
+    let refused = Driver::new(four - 1).read_all(&toy, &rows, &Outputs).unwrap_err().to_string();
     for part in [format!("{four} bytes"), format!("{} are allowed", four - 1), "--memory".into()] {
         assert!(refused.contains(&part), "{refused}");
     }
@@ -84,7 +85,7 @@ fn rows_of_different_texts_do_not_resume_but_mixed_ones_do() {
     let (one, other) = (row(&toy, "good film"), row(&toy, "bad"));
     let run = |rows: &[Row]| {
         let driver = Driver::default();
-        assert_eq!(driver.logits(&toy, rows).unwrap(), toy.forward(rows, &Plan::default()).unwrap().logits());
+        assert_eq!(outputs(&driver, &toy, rows), toy.forward(rows, &Plan::default()).unwrap().logits());
         driver.spent().forward_rows
     };
     assert_eq!(run(&[edited(&one), edited(&other)]), 2);
@@ -103,11 +104,11 @@ fn resumed_gradients_are_the_same() {
     let rows: Vec<Row> = [0.25, -0.5, 2.0].into_iter().map(|by| text.clone().edit(shift(by))).collect();
     let target = Target { scale: Some(exegete_core::Scale::Prob), ..Target::class(1) };
     let driver = Driver::default();
-    let found = driver.gradients(&toy, toy.card(), &rows, &target, &[OUT]).unwrap();
+    let found = slopes(&driver, &toy, &rows, &target, OUT);
     assert_eq!((driver.spent().forward_rows, driver.spent().backward_rows), (4, 3));
     let whole = toy.forward(&rows, &Plan::gradient([OUT])).unwrap();
     let seeds: Vec<Seed> = (0..3).flat_map(|i| target.seeds(toy.card(), &*whole, i).unwrap()).collect();
-    assert_eq!(found.gradients, whole.backward(&seeds, &[OUT], Rules::Gradient).unwrap());
+    assert_eq!([found], whole.backward(&seeds, &[OUT], Rules::Gradient).unwrap()[..]);
 }
 
 #[test]
@@ -116,7 +117,8 @@ fn errors_of_the_visitor_and_of_the_model_come_through() {
     let driver = Driver::default();
     let rows = [row(&toy, "good")];
     let nowhere = Site::named("layer.7.out");
-    let error = driver.values(&toy, &rows, &[nowhere]).unwrap_err();
+    let error =
+        driver.read_all(&toy, &rows, &explaining(&toy, &Target::class(0), &[nowhere], &[])).unwrap_err();
     assert!(error.to_string().contains("layer.7.out"), "{error}");
     let refuse = &mut |_, _: &dyn Pass| Err(exegete_core::Error::Request("enough".into()));
     assert_eq!(driver.passes(&toy, &rows, &Plan::default(), refuse).unwrap_err().to_string(), "enough");

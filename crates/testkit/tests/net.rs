@@ -1,16 +1,16 @@
 //! The nets compute what they say, and go through edits, starts, batches and gradients like any model.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use exegete_core::{Array, Change, Driver, Edit, Model, Open, Plan, Row, Site, Target};
+use exegete_core::{Array, Change, Driver, Edit, Open, Plan, Row, Site, Target};
 use exegete_testkit::Net;
 
 fn outputs(net: &Net, rows: &[Row]) -> Vec<Vec<f64>> {
-    Driver::default().logits(net, rows).unwrap().into_iter().map(|logits| logits.data).collect()
+    exegete_testkit::outputs(&Driver::default(), net, rows).into_iter().map(|logits| logits.data).collect()
 }
 
 fn gradients(net: &Net, rows: &[Row], site: Site) -> Vec<Vec<f32>> {
-    let found = Driver::default().gradients(net, net.card(), rows, &Target::class(0), &[site]).unwrap();
-    found.gradients[0].iter().map(|array| array.data.clone()).collect()
+    let found = exegete_testkit::slopes(&Driver::default(), net, rows, &Target::class(0), site);
+    found.into_iter().map(|array| array.data).collect()
 }
 
 #[test]
@@ -75,5 +75,5 @@ fn edits_starts_and_texts_are_those_of_any_model() {
     assert!(net.forward(&[Net::row(&[1.0])], &Plan::default()).is_err(), "one number of three");
     assert!(net.forward(&[], &Plan::default()).unwrap().logits().is_empty());
     let view = net.with_params(vec![("2.bias".into(), Array::zeros([2]))]).unwrap();
-    assert_eq!(Driver::default().logits(view.open().unwrap(), &[row]).unwrap()[0].data, [393.0, 393.0]);
+    assert_eq!(exegete_testkit::outputs(&Driver::default(), &*view, &[row])[0].data, [393.0, 393.0]);
 }

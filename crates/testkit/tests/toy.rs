@@ -1,7 +1,7 @@
 //! The toy's numbers, worked out by hand, through the driver and the targets.
 
-use exegete_core::{Array, Change, Driver, Edit, Example, Model, Open, Row, Scores, Site, Target};
-use exegete_testkit::Toy;
+use exegete_core::{Array, Change, Driver, Edit, Example, Model, Open, Row, Scores, Site, Target, predict};
+use exegete_testkit::{Toy, explaining, outputs};
 
 const OUT: Site = Site::named("layer.0.out");
 const INNER: Site = Site::named("layer.0.ffn.inner");
@@ -22,7 +22,11 @@ fn values_and_logits() {
         Site::named("pooled"),
         Site::named("logits"),
     ];
-    let found = Driver::default().values(&toy, &rows, &sites).unwrap();
+    let found = Driver::default()
+        .read_all(&toy, &rows, &explaining(&toy, &Target::class(0), &sites, &[]))
+        .unwrap()
+        .remove(0)
+        .values;
     let expected: [&[f32]; 6] = [
         &[1.0, 0.5, -0.5, -0.75],
         &[1.0, 0.5, -0.5, -0.5],
@@ -32,7 +36,7 @@ fn values_and_logits() {
         &[1.3125, 1.5],
     ];
     for ((site, found), expected) in sites.iter().zip(found).zip(expected) {
-        assert_eq!(found[0].data, expected, "{site}");
+        assert_eq!(found.data, expected, "{site}");
     }
 }
 
@@ -42,12 +46,11 @@ fn gradients_of_a_class_a_margin_and_a_neuron() {
     let rows = [row(&toy, "good film")];
     let check = |target: &str, value: f64, word: [f32; 4], out: [f32; 4]| {
         let target: Target = target.parse().unwrap();
-        let found = Driver::default()
-            .gradients(&toy, toy.card(), &rows, &target, &[Site::named("embed.word"), OUT])
-            .unwrap();
-        assert_eq!(found.values, [value], "{target}");
-        assert_eq!(found.gradients[0][0].data, word, "{target} at embed.word");
-        assert_eq!(found.gradients[1][0].data, out, "{target} at layer.0.out");
+        let wrt = [Site::named("embed.word"), OUT];
+        let found = Driver::default().read_all(&toy, &rows, &explaining(&toy, &target, &[], &wrt)).unwrap();
+        assert_eq!(found[0].value, value, "{target}");
+        assert_eq!(found[0].gradients[0].data, word, "{target} at embed.word");
+        assert_eq!(found[0].gradients[1].data, out, "{target} at layer.0.out");
     };
     // ∂z₁/∂h = U₁ = (−1, 2); through the first token's units 0 and 2: e + W₁ (−1, 0, 3) = (−0.5, 5).
     check("predicted", 1.5, [-0.5, 5.0, -1.0, 2.0], [-1.0, 2.0, -1.0, 2.0]);
@@ -65,11 +68,9 @@ fn edits_and_parameters() {
     let driver = Driver::default();
     let silent = row(&toy, "good film").edit(Edit::whole(INNER, Change::Zero));
     // Without the inner units h = e, so s = (0.5, 0).
-    assert_eq!(driver.logits(&toy, &[silent]).unwrap()[0].data, [0.625, -0.625]);
+    assert_eq!(outputs(&driver, &toy, &[silent])[0].data, [0.625, -0.625]);
     let moved = toy.with_params(vec![("head.bias".into(), Array::zeros([2]))]).unwrap();
-    let logits = |model: &dyn Model| {
-        driver.logits(model.open().unwrap(), &[row(&toy, "good film")]).unwrap()[0].data.clone()
-    };
+    let logits = |model: &dyn Model| outputs(&driver, model, &[row(&toy, "good film")])[0].data.clone();
     assert_eq!(logits(&*moved), [1.1875, 1.625]);
     assert_eq!(logits(&toy), [1.3125, 1.5], "the original is untouched");
     assert!(toy.with_params(vec![("nothing".into(), Array::zeros([2]))]).is_err());
@@ -82,7 +83,7 @@ fn predictions_come_in_order() {
     driver.batch_tokens = 2;
     let texts = ["good film", "bad", "not good film", "unheard-of"];
     let examples: Vec<Example> = texts.iter().map(|text| Example::text(*text)).collect();
-    let together = driver.predict(&toy, &examples).unwrap();
+    let together = predict(&driver, &toy, &examples).unwrap();
     assert_eq!(together.len(), 4);
     assert_eq!(driver.spent().forward_rows, 4);
     for (example, prediction) in examples.iter().zip(&together) {
@@ -91,5 +92,5 @@ fn predictions_come_in_order() {
     let Scores::Classes(classes) = &together[0].scores else { panic!("classes") };
     assert_eq!((classes[1].label.as_str(), classes[1].logit), ("positive", Some(1.5)));
     assert!((classes[1].prob - 1.0 / (1.0 + (-0.1875f64).exp())).abs() < 1e-12);
-    assert!(driver.predict(&toy, &[Example::text(" ")]).is_err());
+    assert!(predict(&driver, &toy, &[Example::text(" ")]).is_err());
 }

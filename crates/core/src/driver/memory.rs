@@ -1,9 +1,11 @@
 //! What models have answered, so that no row is run twice.
 
 use crate::{Change, Edit, Logits, Result, Row};
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// Which model and row an answer is of: 128 bits, so that two rows never share one.
 pub type Key = u128;
@@ -19,8 +21,8 @@ pub trait Keeper: Send {
 #[derive(Default)]
 pub struct Memory {
     bytes: usize,
-    young: HashMap<Key, Logits>,
-    old: HashMap<Key, Logits>,
+    young: HashMap<Key, Answer>,
+    old: HashMap<Key, Answer>,
     young_bytes: usize,
     keeper: Option<Box<dyn Keeper>>,
 }
@@ -43,29 +45,50 @@ impl Memory {
         self
     }
 
-    /// An answer from an earlier time.
-    pub fn recall(&mut self, key: Key, logits: Logits) {
-        let bytes = bytes_of(&logits);
-        if bytes > LARGEST || self.bytes == 0 {
+    /// An output from an earlier time.
+    pub fn recall(&mut self, key: Key, output: Logits) {
+        if is_small(&output) {
+            self.insert(key, Answer::Output(output));
+        }
+    }
+
+    pub(super) fn insert(&mut self, key: Key, answer: Answer) {
+        if self.bytes == 0 {
             return;
         }
+        let bytes = answer.bytes();
         if self.young_bytes + bytes > self.bytes / 2 {
             self.old = std::mem::take(&mut self.young);
             self.young_bytes = 0;
         }
-        if self.young.insert(key, logits).is_none() {
+        if self.young.insert(key, answer).is_none() {
             self.young_bytes += bytes;
         }
     }
 
-    /// What is known of a row.
-    pub(super) fn get(&mut self, key: Key) -> Option<Logits> {
-        if let Some(logits) = self.young.get(&key) {
-            return Some(logits.clone());
+    /// The output of a row, where it is known.
+    pub(super) fn output(&mut self, key: Key) -> Option<Logits> {
+        match self.get(key)? {
+            Answer::Output(output) => Some(output),
+            Answer::Read(..) => None,
         }
-        let logits = self.old.remove(&key)?;
-        self.recall(key, logits.clone());
-        Some(logits)
+    }
+
+    /// What a readout read of a row, where it is known.
+    pub(super) fn read(&mut self, key: Key) -> Option<Arc<dyn Any + Send + Sync>> {
+        match self.get(key)? {
+            Answer::Read(value, _) => Some(value),
+            Answer::Output(_) => None,
+        }
+    }
+
+    fn get(&mut self, key: Key) -> Option<Answer> {
+        if let Some(answer) = self.young.get(&key) {
+            return Some(answer.clone());
+        }
+        let answer = self.old.remove(&key)?;
+        self.insert(key, answer.clone());
+        Some(answer)
     }
 
     /// New answers.
@@ -78,8 +101,38 @@ impl Memory {
     }
 }
 
+/// What is remembered of a row.
+#[derive(Clone)]
+pub(super) enum Answer {
+    /// Its output, from which much can be read.
+    Output(Logits),
+    /// What one readout read, with its size in bytes.
+    Read(Arc<dyn Any + Send + Sync>, usize),
+}
+
+impl Answer {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Output(output) => bytes_of(output),
+            Self::Read(_, bytes) => ENTRY_BYTES + bytes,
+        }
+    }
+}
+
+/// Whether an output may be remembered.
+pub(super) fn is_small(output: &Logits) -> bool {
+    bytes_of(output) <= LARGEST
+}
+
 fn bytes_of(logits: &Logits) -> usize {
     ENTRY_BYTES + 8 * (logits.data.len() + logits.shape.len())
+}
+
+/// What tells the answers of one readout from those of others.
+pub(super) fn named(readout: &str) -> Key {
+    let mut hasher = Wide::default();
+    readout.hash(&mut hasher);
+    hasher.key()
 }
 
 impl fmt::Debug for Memory {
@@ -212,13 +265,13 @@ mod tests {
         let mut memory = Memory::new(20 * bytes_of(&logits(0.0)));
         for i in 0..100 {
             memory.recall(i, logits(i as f64));
-            assert_eq!(memory.get(0), Some(logits(0.0)), "after {i}");
+            assert_eq!(memory.output(0), Some(logits(0.0)), "after {i}");
         }
-        assert_eq!(memory.get(99), Some(logits(99.0)));
-        assert_eq!(memory.get(50), None);
+        assert_eq!(memory.output(99), Some(logits(99.0)));
+        assert_eq!(memory.output(50), None);
         assert!(memory.young.len() + memory.old.len() <= 20);
         let mut none = Memory::default();
         none.recall(1, logits(1.0));
-        assert_eq!(none.get(1), None);
+        assert_eq!(none.output(1), None);
     }
 }

@@ -5,8 +5,8 @@ use anyhow::{Context, Result};
 use exegete::methods::{Baseline, Chosen, Job, Settings};
 use exegete::speed::sustained;
 use exegete::{
-    Change, Driver, Edit, Encoded, Example, Open, Pick, Plan, Quantity, Role, Row, SiteInfo, Spent, Target,
-    Task,
+    Change, Driver, Edit, Encoded, Example, Explaining, Open, Pick, Plan, Quantity, Role, Row, Rules,
+    SiteInfo, Spent, Target, Task,
 };
 use serde::Serialize;
 use std::process::{Command, Stdio};
@@ -90,7 +90,7 @@ fn forward(setup: &Setup, name: &'static str, lengths: &[usize]) -> Result<Figur
     let rows = rows::of_lengths(&*setup.model, lengths)?;
     // A short run says more about the moment than about the machine, so it is repeated more often.
     let runs = if lengths.len() == 1 { 4 * setup.runs } else { setup.runs };
-    let figure = best(setup, runs, |driver| Ok(driver.logits(open, &rows).map(drop)?))?;
+    let figure = best(setup, runs, |driver| forwards(driver, open, &rows))?;
     let work = format!("forward, {}", shape(&rows));
     Ok(Figure { name, work, lengths: lengths_of(&rows), ..figure })
 }
@@ -101,7 +101,9 @@ fn gradient(setup: &Setup) -> Result<Figure> {
     let rows = rows::of_lengths(&*setup.model, &[128; 32])?;
     let target = first_output(open)?;
     let figure = best(setup, setup.runs, |driver| {
-        Ok(driver.gradients(open, card, &rows, &target, &[open.sites().words()?]).map(drop)?)
+        let (values, wrt) = (&[], &[open.sites().words()?]);
+        let readout = Explaining { open, card, target: &target, values, wrt, rules: Rules::Gradient };
+        Ok(driver.read_all(&*setup.model, &rows, &readout).map(drop)?)
     })?;
     Ok(Figure {
         name: "gradient",
@@ -148,7 +150,7 @@ fn ablations(setup: &Setup) -> Result<Figure> {
     let rows = rows::of_lengths(&*setup.model, &[32])?;
     let neuron = |unit| Edit { site, at: vec![Pick::All, Pick::Only(vec![unit])], change: Change::Zero };
     let rows: Vec<Row> = (0..width).map(|unit| rows[0].clone().edit(neuron(unit))).collect();
-    let figure = best(setup, setup.runs, |driver| Ok(driver.logits(open, &rows).map(drop)?))?;
+    let figure = best(setup, setup.runs, |driver| forwards(driver, open, &rows))?;
     // Whole forwards take so long that few runs tell enough.
     let whole =
         best(setup, setup.runs.div_ceil(3), |driver| whole_forwards(open, driver.batch_tokens, &rows))?;
@@ -161,6 +163,11 @@ fn ablations(setup: &Setup) -> Result<Figure> {
         note: Some(format!("{ratio:.1} × faster than whole forwards")),
         ..figure
     })
+}
+
+/// Every row, also where some are equal.
+fn forwards(driver: &Driver, open: &dyn Open, rows: &[Row]) -> Result<()> {
+    Ok(driver.passes(open, rows, &Plan::default(), &mut |_, _| Ok(()))?)
 }
 
 /// The same batches as the driver's, but from the first layer on.

@@ -11,7 +11,9 @@ use super::{Constraints, STAGE_FLIPS, Vocabulary};
 use crate::registry::{Finder, Info, Meaning, Needs, New};
 use crate::{Job, Settings};
 use exegete_core::report::{Chance, Edited, Edits, Item, Subject, Verdict};
-use exegete_core::{Array, Encoded, Error, Example, Logits, Open, Quantity, Result, Row, Unit, Units};
+use exegete_core::{
+    Array, Encoded, Error, Example, Logits, Open, Outputs, Quantity, Result, Row, Unit, Units,
+};
 use rand::RngExt;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,7 +130,7 @@ impl<'s, 'a> Search<'s, 'a> {
     fn new(own: &'s HotFlip, job: &'s Job<'a>, units: &'s [Unit]) -> Result<Self> {
         let open = job.open()?;
         let vocabulary = Vocabulary::of(open)?;
-        let logits = job.driver.outputs(job.model, std::slice::from_ref(&job.row))?;
+        let logits = job.driver.read_all(job.model, std::slice::from_ref(&job.row), &Outputs)?;
         let logits = logits.first().ok_or_else(|| Error::Model("the model ran no row".into()))?;
         let goal = Goal::new(job, logits, own.toward.as_deref())?;
         let may = |unit: &Unit| match may_move(job, unit) {
@@ -163,14 +165,8 @@ impl<'s, 'a> Search<'s, 'a> {
     /// One word more: what is most promising, run and sorted.
     fn step(&self, from: &[State]) -> Result<Vec<State>> {
         let rows: Vec<Row> = from.iter().map(|state| Row::new(state.text.encoded.clone())).collect();
-        let gradients = self.job.driver.gradients(
-            self.open,
-            self.job.card(),
-            &rows,
-            &self.goal.objective,
-            &[self.job.words()?],
-        )?;
-        let gradients = gradients.gradients.into_iter().next().unwrap_or_default();
+        let objective = Job { target: self.goal.objective.clone(), ..self.job.clone() };
+        let gradients = objective.slopes(&rows, self.job.words()?)?;
         let mut tried = BTreeSet::new();
         for (state, gradient) in from.iter().zip(&gradients) {
             for (unit, estimate) in self.promising(state, gradient) {
@@ -230,7 +226,7 @@ impl<'s, 'a> Search<'s, 'a> {
 
     fn logits(&self, texts: impl Iterator<Item = Arc<Encoded>>) -> Result<Vec<Logits>> {
         let rows: Vec<Row> = texts.map(Row::new).collect();
-        self.job.driver.outputs(self.job.model, &rows)
+        self.job.driver.read_all(self.job.model, &rows, &Outputs)
     }
 
     /// How often random changes of as many words reach the goal, under the same rules.

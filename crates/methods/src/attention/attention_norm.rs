@@ -5,7 +5,7 @@ use super::{head, layer, query, weights};
 use crate::explained::Scores;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
-use exegete_core::{Array, Change, Edit, Result, Role, Row, Site};
+use exegete_core::{Array, Change, Edit, Result, Role, Row, Rules, Site};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -43,8 +43,8 @@ impl Method for Norm {
         let sites = job.open()?.sites();
         let [values, mixed] = [Role::Values, Role::Mixed].map(|role| sites.beside(maps[layer], role));
         let (values, mixed) = (values?, mixed?);
-        let mut read = job.read(std::slice::from_ref(&job.row), &[maps[layer], values])?.sites;
-        let (values, probs) = (read.swap_remove(1).swap_remove(0), read.swap_remove(0).swap_remove(0));
+        let mut read = job.read_own(&[maps[layer], values], &[], Rules::Gradient)?.values;
+        let (values, probs) = (read.swap_remove(1), read.swap_remove(0));
         let moved = moved(job, mixed, count, &values)?;
         let tokens = job.encoded().len();
         let chosen = head.map_or(0..count, |head| head..head + 1);
@@ -77,7 +77,8 @@ fn moved(job: &Job<'_>, mixed: Site, count: usize, values: &Array) -> Result<Vec
     };
     let mut rows: Vec<Row> = (0..count).map(|head| set(alone(head))).collect();
     rows.push(set(Array::zeros(shape.clone())));
-    let mut outputs = job.read(&rows, &[mixed])?.sites.swap_remove(0);
+    let found = job.read(&rows, &[mixed], &[])?;
+    let mut outputs: Vec<Array> = found.into_iter().flat_map(|found| found.values).collect();
     let bias = outputs.pop().unwrap_or_else(|| Array::zeros(shape.clone()));
     for output in &mut outputs {
         output.data.iter_mut().zip(&bias.data).for_each(|(x, b)| *x -= b);

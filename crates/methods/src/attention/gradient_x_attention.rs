@@ -2,9 +2,10 @@
 
 use super::{head, layer, query, row_of, weights};
 use crate::explained::Scores;
+use crate::gradient::path::times;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job};
-use exegete_core::{Array, Record, Result, Rules};
+use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -43,14 +44,8 @@ impl Method for GradientXAttention {
         let (maps, count) = weights(job)?;
         let (layer, head) = (layer(self.layer, &maps)?, head(self.head, count)?);
         let site = maps[layer];
-        let mut product = Array::zeros([count, job.encoded().len(), job.encoded().len()]);
-        job.passes(std::slice::from_ref(&job.row), &[site], Record::Gradient, &mut |_, pass| {
-            let seeds = job.target.seeds(job.card(), pass, 0)?;
-            let gradient = pass.backward(&seeds, &[site], Rules::Gradient)?.swap_remove(0).swap_remove(0);
-            let map = pass.value(site, 0)?;
-            product.data = map.data.iter().zip(&gradient.data).map(|(p, g)| p * g).collect();
-            Ok(())
-        })?;
+        let found = job.read_own(&[site], &[site], Rules::Gradient)?;
+        let product = times(found.values[0].clone(), &found.gradients[0]);
         let mut explained = Explained::from(Scores::Tokens(row_of(&product, query(job), head)));
         explained.site = Some(site);
         Ok(explained.with("query", query(job)))

@@ -9,7 +9,7 @@ pub mod attention_rollout;
 pub mod gradient_x_attention;
 
 use crate::Job;
-use exegete_core::{Array, Axis, Error, Quantity, Result, Role, Site, SiteInfo};
+use exegete_core::{Array, Axis, Error, Quantity, Result, Role, Rules, Site, SiteInfo};
 
 /// The attention weights of each layer and the number of heads, where the model has self-attention at all.
 fn weights(job: &Job<'_>) -> Result<(Vec<Site>, usize)> {
@@ -35,7 +35,7 @@ fn weights(job: &Job<'_>) -> Result<(Vec<Site>, usize)> {
 /// Every layer's attention probabilities, each \[N, T, T\].
 fn maps(job: &Job<'_>) -> Result<Vec<Array>> {
     let sites = weights(job)?.0;
-    Ok(job.read(std::slice::from_ref(&job.row), &sites)?.sites.into_iter().flatten().collect())
+    Ok(job.read_own(&sites, &[], Rules::Gradient)?.values)
 }
 
 /// The token whose attention is read: the one that the target is about, else the first, which classifiers read.

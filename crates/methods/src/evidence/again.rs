@@ -2,7 +2,7 @@ use crate::explained::Scores;
 use crate::noise::range;
 use crate::registry::{Meaning, Method};
 use crate::{Baseline, Explained, Job, Reduce};
-use exegete_core::{Array, Change, Edit, Error, Result, Row, Unit};
+use exegete_core::{Array, Change, Edit, Error, Result, Row, Rules, Unit};
 
 /// How to explain again: what the checks of noise and random parameters need.
 #[derive(Clone, Copy)]
@@ -48,9 +48,7 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn of(job: &Job<'_>) -> Result<Self> {
-        let row = std::slice::from_ref(&job.row);
-        let words = job.read(row, &[job.words()?])?.sites.into_iter().flatten().next();
-        let words = words.ok_or_else(|| Error::Model("the model ran no row".into()))?;
+        let words = job.read_own(&[job.words()?], &[], Rules::Gradient)?.values.swap_remove(0);
         Ok(Self { range: range(&words), shape: words.shape })
     }
 }

@@ -28,8 +28,8 @@ pub(super) fn measure(job: &Job<'_>, again: &Again<'_>) -> Result<Option<Infidel
     if again.meaning == Meaning::TimesDifference {
         rows.extend(baselines(job, again)?);
     }
-    let reading = job.read(&rows, &[job.site])?;
-    let values: Vec<Array> = reading.sites.into_iter().flatten().collect();
+    let found = job.read(&rows, &[job.site], &[])?;
+    let values: Vec<Array> = found.into_iter().flat_map(|found| found.values).collect();
     let Some((own, baselines)) = values.split_first() else { return Ok(None) };
     let slopes = slopes(scores, own, baselines, again.meaning);
     let mut random = job.random(STAGE_INFIDELITY);
@@ -43,7 +43,7 @@ fn over(job: &Job<'_>, slopes: &[f64], moves: &[Array]) -> Result<Infidelity> {
     let edit = |moved: &Array| Edit::whole(job.site, Change::Add(moved.clone()));
     let mut rows = vec![job.row.clone()];
     rows.extend(moves.iter().map(|moved| job.row.clone().edit(edit(moved))));
-    let values = job.read(&rows, &[])?.values;
+    let values: Vec<f64> = job.read(&rows, &[], &[])?.iter().map(|found| found.value).collect();
     // What is added is −I.
     let foretold =
         |moved: &Array| -moved.data.iter().zip(slopes).map(|(i, s)| f64::from(*i) * s).sum::<f64>();
@@ -105,8 +105,7 @@ mod tests {
             let flag = |name: &str| case.params[name].as_bool().unwrap();
             let (job, explained) = model.explained(&case, case.params["of"].as_str().unwrap());
             let Scores::Elements(scores, Reduce::L2 | Reduce::Sum) = &explained.scores else { panic!() };
-            let own =
-                job.read(std::slice::from_ref(&job.row), &[job.site]).unwrap().sites.remove(0).remove(0);
+            let own = job.read_own(&[job.site], &[], exegete_core::Rules::Gradient).unwrap().values.remove(0);
             let meaning = if flag("scaled") { Meaning::TimesInput } else { Meaning::Slope };
             let moves: Vec<Array> = case
                 .slices("perturbations")

@@ -7,7 +7,7 @@ use super::path::{Path, found, mean, minus, times, weighted};
 use crate::quadrature::Rule;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
-use exegete_core::{Array, Error, Quantity, Record, Result, Rules, Seed, Site, Target};
+use exegete_core::{Array, Error, Pass, Plan, Quantity, Readout, Result, Row, Rules, Seed, Site, Target};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -109,7 +109,7 @@ impl Conductance {
     fn exact(&self, job: &Job<'_>, path: &Path) -> Result<Array> {
         let (alphas, weights): (Vec<f64>, Vec<f64>) = self.rule().points(self.steps).into_iter().unzip();
         let rows = path.rows(alphas);
-        let gradients = found(job.gradients(&rows, &[job.site])?.into_iter().next())?;
+        let gradients = job.slopes(&rows, job.site)?;
         let directions = vec![path.delta.clone(); rows.len()];
         let moves = job.driver.jvp(job.open()?, &rows, job.words()?, &directions, &[job.site])?;
         let moves = found(moves.into_iter().next())?;
@@ -121,8 +121,9 @@ impl Conductance {
     fn difference(&self, job: &Job<'_>, path: &Path) -> Result<Array> {
         let alphas = self.rule().points(self.steps + 1).into_iter().map(|(alpha, _)| alpha);
         let rows = path.rows(alphas);
-        let gradients = found(job.gradients(&rows, &[job.site])?.into_iter().next())?;
-        let values = found(job.read(&rows, &[job.site])?.sites.into_iter().next())?;
+        let gradients = job.slopes(&rows, job.site)?;
+        let found = job.read(&rows, &[job.site], &[])?;
+        let values: Vec<Array> = found.into_iter().flat_map(|found| found.values).collect();
         let flow = |(gradient, pair): (Array, &[Array])| times(gradient, &minus(pair[1].clone(), &pair[0]));
         let flows: Vec<Array> = gradients.into_iter().zip(values.windows(2)).map(flow).collect();
         weighted(&flows, &vec![1.0; flows.len()])
@@ -131,22 +132,36 @@ impl Conductance {
     /// (x − x′) ⊙ Σ weight · ∂F/∂y · ∂y/∂x, with ∂F/∂y cut down to one neuron.
     fn through(&self, job: &Job<'_>, path: &Path, neuron: &Neuron) -> Result<Array> {
         let (alphas, weights): (Vec<f64>, Vec<f64>) = self.rule().points(self.steps).into_iter().unzip();
-        let mut pulled = Vec::new();
-        let sites = [job.site, neuron.site];
-        job.passes(&path.rows(alphas), &sites, Record::Gradient, &mut |count, pass| {
-            let mut seeds = Vec::new();
-            for row in 0..count {
-                seeds.extend(job.target.seeds(job.card(), pass, row)?);
-            }
-            let slopes = found(pass.backward(&seeds, &[neuron.site], Rules::Gradient)?.into_iter().next())?;
-            let seed = |(row, slope): (usize, &Array)| {
-                Ok(Seed { row, site: neuron.site, cotangent: neuron.only(slope)? })
-            };
-            let seeds = slopes.iter().enumerate().map(seed).collect::<Result<Vec<_>>>()?;
-            pulled.extend(found(pass.backward(&seeds, &[job.site], Rules::Gradient)?.into_iter().next())?);
-            Ok(())
-        })?;
+        job.check_path(&[job.site, neuron.site])?;
+        let pulled = job.driver.read_all(job.model, &path.rows(alphas), &Through { job, neuron })?;
         Ok(times(weighted(&pulled, &weights)?, &path.delta))
+    }
+}
+
+/// ∂F/∂y · ∂y/∂x at the job's site, for one neuron y.
+struct Through<'t> {
+    job: &'t Job<'t>,
+    neuron: &'t Neuron,
+}
+
+impl Readout for Through<'_> {
+    type Value = Array;
+
+    fn plan(&self) -> Plan {
+        let sites = self.job.model.open().and_then(|open| self.job.target.site(open.sites()));
+        Plan::gradient([self.job.site, self.neuron.site].into_iter().chain(sites).collect::<Vec<_>>())
+    }
+
+    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Array>> {
+        let Self { job, neuron } = self;
+        let seeds = (0..rows.len()).map(|row| job.target.seeds(job.card(), pass, row));
+        let seeds = seeds.collect::<Result<Vec<_>>>()?.concat();
+        let slopes = found(pass.backward(&seeds, &[neuron.site], Rules::Gradient)?.into_iter().next())?;
+        let seed = |(row, slope): (usize, &Array)| {
+            Ok(Seed { row, site: neuron.site, cotangent: neuron.only(slope)? })
+        };
+        let seeds = slopes.iter().enumerate().map(seed).collect::<Result<Vec<_>>>()?;
+        found(pass.backward(&seeds, &[job.site], Rules::Gradient)?.into_iter().next())
     }
 }
 

@@ -7,7 +7,7 @@ use super::path::{found, mean, minus, times};
 use crate::explained::{Claim, sum_and_size};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
-use exegete_core::{Array, Record, Result, Row, Rules, Site};
+use exegete_core::{Array, Pass, Plan, Readout, Record, Result, Row, Rules, Site};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -35,18 +35,44 @@ impl DeepLift {
 
     /// Scores against one baseline at the job's site and, after it, at every later cut; and ΔF.
     fn against(&self, job: &Job<'_>, baseline: Row, sites: &[Site]) -> Result<(f64, Vec<Array>)> {
+        job.check_path(sites)?;
         let rules = Rules::DeepLift { reveal_cancel: self.reveal_cancel };
-        let (mut difference, mut scores) = (0.0, Vec::new());
-        job.passes(&[job.row.clone(), baseline], sites, Record::Paired, &mut |_, pass| {
-            difference = job.target.value(job.card(), pass, 0)? - job.target.value(job.card(), pass, 1)?;
-            let seeds = job.target.seeds_between(job.card(), pass, 0, 1)?;
-            for (&site, multipliers) in sites.iter().zip(pass.backward(&seeds, sites, rules)?) {
-                let moved = minus(pass.value(site, 0)?, &pass.value(site, 1)?);
-                scores.push(times(found(multipliers.into_iter().next())?, &moved));
+        let rows = [job.row.clone(), baseline];
+        found(job.driver.read_all(job.model, &rows, &Between { job, sites, rules })?.into_iter().next())
+    }
+}
+
+/// ΔF of each pair of rows and its scores at some sites; the second row of a pair gives the same.
+struct Between<'b> {
+    job: &'b Job<'b>,
+    sites: &'b [Site],
+    rules: Rules,
+}
+
+impl Readout for Between<'_> {
+    type Value = (f64, Vec<Array>);
+
+    fn plan(&self) -> Plan {
+        let own = self.job.model.open().and_then(|open| self.job.target.site(open.sites()));
+        let own = own.filter(|site| !self.sites.contains(site));
+        Plan { keep: self.sites.iter().copied().chain(own).collect(), start: None, record: Record::Paired }
+    }
+
+    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Self::Value>> {
+        let Self { job, sites, rules } = self;
+        let (mut seeds, mut all) = (Vec::new(), Vec::new());
+        for text in (0..rows.len()).step_by(2) {
+            let [value, other] = [text, text + 1].map(|row| job.target.value(job.card(), pass, row));
+            seeds.extend(job.target.seeds_between(job.card(), pass, text, text + 1)?);
+            all.extend(vec![(value? - other?, Vec::new()); 2]);
+        }
+        for (&site, multipliers) in sites.iter().zip(pass.backward(&seeds, sites, *rules)?) {
+            for (row, multiplier) in multipliers.into_iter().enumerate().step_by(2) {
+                let moved = minus(pass.value(site, row)?, &pass.value(site, row + 1)?);
+                all[row].1.push(times(multiplier, &moved));
             }
-            Ok(())
-        })?;
-        Ok((difference, scores))
+        }
+        Ok(all)
     }
 }
 

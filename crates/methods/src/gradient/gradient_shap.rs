@@ -1,7 +1,7 @@
 //! E[(x − x′) ⊙ ∂F/∂x (x′ + α(x − x′))] over random baselines x′ and points α. G. Erion and others, *Improving performance
 //! of deep learning models with axiomatic attribution priors and expected gradients*, 2021.
 
-use super::path::{Path, found, times};
+use super::path::{Path, times};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Error, Result, Row};
@@ -70,7 +70,7 @@ impl Sums {
 /// (x − x′) ⊙ ∂F/∂x at some points of some paths.
 fn products(job: &Job<'_>, paths: &[Path], drawn: &[(usize, f64)]) -> Result<Vec<Array>> {
     let rows: Vec<Row> = drawn.iter().map(|&(path, alpha)| paths[path].line.at(alpha)).collect();
-    let gradients = found(job.gradients(&rows, &[job.site])?.into_iter().next())?;
+    let gradients = job.slopes(&rows, job.site)?;
     let product = |(gradient, &(path, _)): (Array, &(usize, f64))| times(gradient, &paths[path].delta);
     Ok(gradients.into_iter().zip(drawn).map(product).collect())
 }

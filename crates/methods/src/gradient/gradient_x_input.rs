@@ -3,7 +3,7 @@
 use super::path::times;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job, Reduce};
-use exegete_core::{Record, Result, Rules};
+use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -26,13 +26,7 @@ impl Method for GradientXInput {
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let mut product = None;
-        job.passes(std::slice::from_ref(&job.row), &[job.site], Record::Gradient, &mut |_, pass| {
-            let seeds = job.target.seeds(job.card(), pass, 0)?;
-            let gradient = pass.backward(&seeds, &[job.site], Rules::Gradient)?.swap_remove(0).swap_remove(0);
-            product = Some(times(gradient, &pass.value(job.site, 0)?));
-            Ok(())
-        })?;
-        Ok(Explained::new(super::path::found(product)?, Reduce::Sum))
+        let mut found = job.read_own(&[job.site], &[job.site], Rules::Gradient)?;
+        Ok(Explained::new(times(found.gradients.swap_remove(0), &found.values[0]), Reduce::Sum))
     }
 }

@@ -29,8 +29,8 @@ impl Method for Guided {
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let (multipliers, _) = job.pulled(&[job.site], self.rules)?;
+        let mut found = job.read_own(&[], &[job.site], self.rules)?;
         // The sum over a word vector is zero wherever a layer norm follows, so its length is what can be shown.
-        Ok(Explained::new(super::path::found(multipliers.into_iter().next())?, Reduce::L2))
+        Ok(Explained::new(found.gradients.swap_remove(0), Reduce::L2))
     }
 }

@@ -93,7 +93,7 @@ struct Integral {
 
 fn fixed(job: &Job<'_>, path: &Path, rule: Rule, points: usize) -> Result<Integral> {
     let (alphas, weights): (Vec<f64>, Vec<f64>) = rule.points(points).into_iter().unzip();
-    let gradients = found(job.gradients(&path.rows(alphas), &[job.site])?.into_iter().next())?;
+    let gradients = job.slopes(&path.rows(alphas), job.site)?;
     let scores = times(weighted(&gradients, &weights)?, &path.delta);
     Ok(Integral { scores, difference: path.difference, points, change: None, reached: true })
 }

@@ -1,7 +1,7 @@
 //! ∫₀¹ ∂F/∂y dα at a site y while the *input* goes from the baseline to the text. K. Leino and others,
 //! *Influence-directed explanations for deep convolutional networks*, 2018.
 
-use super::path::{Path, found, mean, weighted};
+use super::path::{Path, mean, weighted};
 use crate::quadrature::Rule;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
@@ -44,10 +44,8 @@ impl Method for InternalInfluence {
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
         let (alphas, weights): (Vec<f64>, Vec<f64>) = self.rule.points(self.steps).into_iter().unzip();
         let paths = Path::all(job, job.words()?)?;
-        let along = |path: &Path| {
-            let gradients = job.gradients(&path.rows(alphas.iter().copied()), &[job.site])?;
-            weighted(&found(gradients.into_iter().next())?, &weights)
-        };
+        let along =
+            |path: &Path| weighted(&job.slopes(&path.rows(alphas.iter().copied()), job.site)?, &weights);
         let found = paths.iter().map(along).collect::<Result<Vec<Array>>>()?;
         // The sum over a word vector is zero wherever a layer norm follows, so its length is what can be shown.
         Ok(Explained::new(mean(&found)?, Reduce::L2))

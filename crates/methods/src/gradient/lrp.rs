@@ -8,7 +8,9 @@ use super::path::{found, times};
 use crate::explained::{Claim, sum_and_size};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job, Reduce, Settings};
-use exegete_core::{Error, Lrp, Quantity, Record, Result, Rules, Scale};
+use exegete_core::{
+    Array, Error, Lrp, Pass, Plan, Quantity, Readout, Record, Result, Row, Rules, Scale, Site,
+};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -74,27 +76,62 @@ impl Method for Propagation {
         let rules = Rules::Lrp(self.rule);
         let mut sites = vec![job.site];
         sites.extend(job.cuts()?);
-        let (mut scores, mut claim) = (None, Claim::default());
-        job.passes(std::slice::from_ref(&job.row), &sites, Record::Lowered, &mut |_, pass| {
-            let seeds = job.target.seeds(job.card(), pass, 0)?;
-            claim.difference = job.target.value(job.card(), pass, 0)?;
-            for (i, (&site, multipliers)) in
-                sites.iter().zip(pass.backward(&seeds, &sites, rules)?).enumerate()
-            {
-                let relevance = times(found(multipliers.into_iter().next())?, &pass.value(site, 0)?);
-                let booked = pass.booked(&seeds, &[site], rules)?[0];
-                if i == 0 {
-                    claim.bias = Some(booked);
-                    scores = Some(relevance);
-                } else {
-                    let (sum, size) = sum_and_size(job.info(site)?, &relevance);
-                    claim.layers.push((site, sum + booked, size));
-                }
-            }
-            Ok(())
-        })?;
-        let mut explained = Explained::new(found(scores)?, Reduce::Sum);
+        job.check_path(&sites)?;
+        let readout = Relevance { job, sites: &sites, rules };
+        let found = job.driver.read_all(job.model, std::slice::from_ref(&job.row), &readout)?;
+        let Relevant { scores, claim } = super::path::found(found.into_iter().next())?;
+        let mut explained = Explained::new(scores, Reduce::Sum);
         explained.claim = job.carries_all(job.site).then_some(claim);
         Ok(explained)
+    }
+}
+
+/// Relevance at the first of some sites, and what it sums to at all of them.
+struct Relevance<'r> {
+    job: &'r Job<'r>,
+    sites: &'r [Site],
+    rules: Rules,
+}
+
+#[derive(Clone)]
+struct Relevant {
+    scores: Array,
+    claim: Claim,
+}
+
+impl Relevance<'_> {
+    fn of(&self, pass: &dyn Pass, row: usize) -> Result<Relevant> {
+        let Self { job, sites, rules } = self;
+        let seeds = job.target.seeds(job.card(), pass, row)?;
+        let (mut scores, mut claim) = (None, Claim::default());
+        claim.difference = job.target.value(job.card(), pass, row)?;
+        for (i, (&site, mut multipliers)) in
+            sites.iter().zip(pass.backward(&seeds, sites, *rules)?).enumerate()
+        {
+            let relevance = times(multipliers.swap_remove(row), &pass.value(site, row)?);
+            let booked = pass.booked(&seeds, &[site], *rules)?[row];
+            if i == 0 {
+                claim.bias = Some(booked);
+                scores = Some(relevance);
+            } else {
+                let (sum, size) = sum_and_size(job.info(site)?, &relevance);
+                claim.layers.push((site, sum + booked, size));
+            }
+        }
+        Ok(Relevant { scores: found(scores)?, claim })
+    }
+}
+
+impl Readout for Relevance<'_> {
+    type Value = Relevant;
+
+    fn plan(&self) -> Plan {
+        let own = self.job.model.open().and_then(|open| self.job.target.site(open.sites()));
+        let own = own.filter(|site| !self.sites.contains(site));
+        Plan { keep: self.sites.iter().copied().chain(own).collect(), start: None, record: Record::Lowered }
+    }
+
+    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Relevant>> {
+        (0..rows.len()).map(|row| self.of(pass, row)).collect()
     }
 }

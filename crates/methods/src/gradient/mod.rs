@@ -10,5 +10,5 @@ pub mod guided_backprop;
 pub mod integrated_gradients;
 pub mod internal_influence;
 pub mod lrp;
-mod path;
+pub(crate) mod path;
 pub mod saliency;

@@ -1,7 +1,7 @@
 //! The straight line from a baseline to the text, and the small arithmetic of arrays that methods share.
 
 use crate::{Baseline, Job};
-use exegete_core::{Array, Change, Edit, Error, Record, Result, Row, Rules, Site};
+use exegete_core::{Array, Change, Edit, Error, Explanation, Result, Row, Site};
 
 /// x′ + α(x − x′) at one site, for α from 0 to 1.
 pub(super) struct Line {
@@ -38,9 +38,10 @@ impl Line {
         {
             return Ok(job.baselines.iter().map(|_| line(None)).collect());
         }
-        let starts = found(job.read(&job.baseline_rows()?, &[site])?.sites.into_iter().next())?;
+        let starts =
+            job.read(&job.baseline_rows()?, &[site], &[])?.into_iter().flat_map(|found| found.values);
         let some = |start: Array| Some(start).filter(|start| start.data.iter().any(|&x| x != 0.0));
-        Ok(starts.into_iter().map(|start| line(some(start))).collect())
+        Ok(starts.map(|start| line(some(start))).collect())
     }
 
     /// The row at one point.
@@ -54,23 +55,16 @@ impl Line {
 
     /// F and its gradients at some points.
     pub(super) fn points(&self, job: &Job<'_>, alphas: &[f64]) -> Result<Points> {
-        let mut found = Points { values: Vec::new(), gradients: Vec::new(), delta: None };
+        let mut points = Points { values: Vec::new(), gradients: Vec::new(), delta: None };
         let rows: Vec<Row> = alphas.iter().map(|&alpha| self.at(alpha)).collect();
-        job.passes(&rows, &[self.site], Record::Gradient, &mut |count, pass| {
-            let mut seeds = Vec::new();
-            for row in 0..count {
-                if alphas[found.values.len()] == 1.0 {
-                    found.delta = Some(self.delta(pass.value(self.site, row)?));
-                }
-                found.values.push(job.target.value(job.card(), pass, row)?);
-                seeds.extend(job.target.seeds(job.card(), pass, row)?);
+        for (found, &alpha) in job.read(&rows, &[self.site], &[self.site])?.into_iter().zip(alphas) {
+            points.values.push(found.value);
+            points.gradients.extend(found.gradients);
+            if alpha == 1.0 {
+                points.delta = found.values.into_iter().next().map(|end| self.delta(end));
             }
-            found
-                .gradients
-                .extend(pass.backward(&seeds, &[self.site], Rules::Gradient)?.into_iter().flatten());
-            Ok(())
-        })?;
-        Ok(found)
+        }
+        Ok(points)
     }
 
     fn delta(&self, end: Array) -> Array {
@@ -88,14 +82,15 @@ impl Path {
         // What goes around the site stays as it is for the text, so the start is not the baseline's own run.
         let rows: Vec<Row> =
             std::iter::once(job.row.clone()).chain(lines.iter().map(|line| line.at(0.0))).collect();
-        let reading = job.read(&rows, &[site])?;
-        let end = found(reading.sites.into_iter().flatten().next())?;
-        let path = |(line, start): (Line, &f64)| Self {
+        let mut ends = job.read(&rows, &[site], &[])?.into_iter();
+        let text = found(ends.next())?;
+        let end = found(text.values.into_iter().next())?;
+        let path = |(line, start): (Line, Explanation)| Self {
             delta: line.delta(end.clone()),
-            difference: reading.values[0] - start,
+            difference: text.value - start.value,
             line,
         };
-        Ok(lines.into_iter().zip(&reading.values[1..]).map(path).collect())
+        Ok(lines.into_iter().zip(ends).map(path).collect())
     }
 
     /// The rows at some points.
@@ -110,7 +105,7 @@ pub(super) fn found<T>(value: Option<T>) -> Result<T> {
 }
 
 /// a ⊙ b
-pub(super) fn times(mut a: Array, b: &Array) -> Array {
+pub(crate) fn times(mut a: Array, b: &Array) -> Array {
     a.data.iter_mut().zip(&b.data).for_each(|(a, b)| *a *= b);
     a
 }

@@ -2,7 +2,7 @@
 
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job, Reduce};
-use exegete_core::Result;
+use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -25,7 +25,7 @@ impl Method for Saliency {
     }
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let mut gradients = job.gradients(std::slice::from_ref(&job.row), &[job.site])?;
-        Ok(Explained::new(gradients.swap_remove(0).swap_remove(0), Reduce::L2))
+        let mut found = job.read_own(&[], &[job.site], Rules::Gradient)?;
+        Ok(Explained::new(found.gradients.swap_remove(0), Reduce::L2))
     }
 }

@@ -1,10 +1,9 @@
 //! A model as the searches see it, and what they find as a report shows it.
 
 use super::{Hidden, Seen};
-use crate::asked::scores;
 use crate::{Decision, Job, Masked, Outcome, Set};
 use exegete_core::report::{Edited, Subject, Swap};
-use exegete_core::{Error, Result, Row, Span};
+use exegete_core::{Error, Outputs, Result, Row, Span};
 
 /// A text, and what hiding its units does to what the model decides.
 pub(crate) struct Asking<'a, 'j> {
@@ -81,11 +80,12 @@ impl<'a, 'j> Asking<'a, 'j> {
     /// A text with units hidden, as a report shows it.
     pub(crate) fn edited(&self, (set, _): &Hidden, reached: bool) -> Result<Edited> {
         let row: Row = self.masked.row(set, 0)?;
-        let logits = self.job.driver.outputs(self.job.model, std::slice::from_ref(&row))?.swap_remove(0);
+        let logits =
+            self.job.driver.read_all(self.job.model, std::slice::from_ref(&row), &Outputs)?.swap_remove(0);
         Ok(Edited {
             input: self.masked.shown(set, 0)?,
             swaps: set.iter().map(|&unit| self.swap(unit)).collect::<Result<_>>()?,
-            prediction: (&scores(self.job.model, &row.encoded, &logits)?).into(),
+            prediction: (&self.job.model.scored(&row.encoded, &logits)?).into(),
             value: self.job.target.value_of(self.job.card(), &logits)?,
             reached,
         })

@@ -1,5 +1,5 @@
 use super::Sample;
-use exegete_core::{Driver, Error, Label, Logits, Model, Quantity, Result, Row, Target};
+use exegete_core::{Driver, Error, Label, Logits, Model, Outputs, Quantity, Result, Row, Target};
 use serde::{Deserialize, Serialize};
 
 /// How well a model does on labelled rows.
@@ -44,7 +44,7 @@ impl Metric {
 /// Runs a model over labelled rows.
 pub fn evaluate(model: &dyn Model, samples: &[Sample], memory_bytes: usize) -> Result<Metrics> {
     let rows: Vec<Row> = samples.iter().map(|sample| sample.row.clone()).collect();
-    let logits = Driver::new(memory_bytes).logits(model.require_open()?, &rows)?;
+    let logits = Driver::new(memory_bytes).read_all(model, &rows, &Outputs)?;
     let mut loss = 0.0;
     for (sample, logits) in samples.iter().zip(&logits) {
         let target = Target { quantity: Quantity::Loss(Some(sample.label.clone())), scale: None };

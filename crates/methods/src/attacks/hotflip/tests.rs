@@ -20,7 +20,8 @@ impl<'a> Ask<'a> {
     fn job(&self, text: &str, target: &str) -> Job<'a> {
         let open = self.model.open().unwrap();
         let row = Row::new(open.encode(&Example::text(text)).unwrap());
-        let logits = self.driver.logits(open, std::slice::from_ref(&row)).unwrap();
+        let logits =
+            self.driver.read_all(&*self.model, std::slice::from_ref(&row), &exegete_core::Outputs).unwrap();
         let target: Target = target.parse().unwrap();
         let target = target.resolve(self.model.card(), &row.encoded, &logits[0], None, &|_| None).unwrap();
         Job::new(self.model, self.driver, row, target)
@@ -124,7 +125,7 @@ fn estimates(model: &dyn Model) -> Vec<(f64, f64)> {
     let hotflip = HotFlip::new(&mut Settings::default()).unwrap();
     let units = Units::Word.of(job.encoded());
     let search = Search::new(&hotflip, &job, &units).unwrap();
-    let gradients = job.gradients(std::slice::from_ref(&job.row), &[job.words().unwrap()]).unwrap();
+    let gradients = [job.slopes(std::slice::from_ref(&job.row), job.words().unwrap()).unwrap()];
     let promising = search.promising(&search.start, &gradients[0][0]);
     let flips = promising.iter().map(|(unit, estimate)| vec![(*unit, estimate.id)]).collect();
     let states = search.states(flips).unwrap();

@@ -57,7 +57,7 @@ pub(super) fn classed<'e>(
     let open = model.require_open()?;
     let encoded =
         some.iter().map(|example| Ok(Row::new(open.encode(example)?))).collect::<Result<Vec<Row>>>()?;
-    let logits = driver.outputs(model, &encoded)?;
+    let logits = driver.read_all(model, &encoded, &exegete_core::Outputs)?;
     let class = |data: &[f64]| (0..data.len()).reduce(|best, i| if data[i] > data[best] { i } else { best });
     let rows =
         some.into_iter().zip(&logits).map(|(example, logits)| (example, class(&logits.data).unwrap_or(0)));

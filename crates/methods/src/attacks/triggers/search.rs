@@ -4,7 +4,9 @@
 use super::place::Place;
 use crate::attacks::Vocabulary;
 use crate::attacks::first_order::lowest;
-use exegete_core::{Choice, Driver, Encoded, Model, Open, Quantity, Result, Row, Scale, Target};
+use exegete_core::{
+    Choice, Driver, Encoded, Explaining, Model, Open, Outputs, Quantity, Result, Row, Rules, Scale, Target,
+};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -173,16 +175,17 @@ impl Search<'_> {
             rows.push(Row::new(encoded));
             at.push(range.start + place);
         }
-        let found = self.driver.gradients(
-            self.open,
-            self.model.card(),
-            &rows,
-            &self.target(),
-            &[self.open.sites().words()?],
-        )?;
+        let readout = Explaining {
+            open: self.open,
+            card: self.model.card(),
+            target: &self.target(),
+            values: &[],
+            wrt: &[self.open.sites().words()?],
+            rules: Rules::Gradient,
+        };
         let mut sum: Vec<f64> = Vec::new();
-        let gradients = found.gradients.into_iter().flatten();
-        for ((gradient, at), log_prob) in gradients.zip(at).zip(found.values) {
+        for (found, at) in self.driver.read_all(self.model, &rows, &readout)?.into_iter().zip(at) {
+            let (log_prob, gradient) = (found.value, &found.gradients[0]);
             let width = gradient.shape.last().copied().unwrap_or(0);
             sum.resize(width, 0.0);
             let weight = -self.aim.weight(log_prob);
@@ -200,7 +203,7 @@ impl Search<'_> {
         let all = triggers.iter().flat_map(put).collect::<Result<Vec<Row>>>()?;
         let target = self.target();
         let mut answers = Vec::with_capacity(all.len());
-        for logits in self.driver.outputs(self.model, &all)? {
+        for logits in self.driver.read_all(self.model, &all, &Outputs)? {
             let prob = target.value_of(self.model.card(), &logits)?.exp();
             let top = logits.data.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let decided = logits.data.iter().position(|&z| z == top) == Some(self.aim.class());

@@ -196,7 +196,11 @@ impl Told<'_> {
         let (model, driver) = (self.corpus.model, self.corpus.driver);
         let (open, card) = (model.require_open()?, model.card());
         let (put, _) = self.own.place.put(encoded, &tried.trigger, self.vocabulary, card.max_tokens)?;
-        let logits = driver.outputs(model, &[Row::new(encoded.clone()), Row::new(put.clone())])?;
+        let logits = driver.read_all(
+            model,
+            &[Row::new(encoded.clone()), Row::new(put.clone())],
+            &exegete_core::Outputs,
+        )?;
         let [before, after] = &logits[..] else { return Err(Error::Model("the model ran no rows".into())) };
         let decided =
             |data: &[f64]| (0..data.len()).reduce(|best, i| if data[i] > data[best] { i } else { best });

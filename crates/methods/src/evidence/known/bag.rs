@@ -64,7 +64,7 @@ impl Model for Bag {
     }
 
     fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>> {
-        Driver::default().predict(self, examples)
+        exegete_core::predict(&Driver::default(), self, examples)
     }
 
     fn open(&self) -> Option<&dyn Open> {

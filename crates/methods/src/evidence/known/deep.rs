@@ -23,8 +23,10 @@ impl Method for Faulty {
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
         let row = std::slice::from_ref(&job.row);
-        let x = job.read(row, &[Site::named("embed.word")])?.sites.swap_remove(0).swap_remove(0);
-        let slopes = job.gradients(row, &[Site::named("embed.word")])?.swap_remove(0).swap_remove(0);
+        let words = [Site::named("embed.word")];
+        let found = job.read(row, &words, &words)?.swap_remove(0);
+        let x = &found.values[0];
+        let slopes = &found.gradients[0];
         let score = |(i, (x, slope)): (usize, (&f32, &f32))| (self.0)(*x, *slope, i);
         let data = x.data.iter().zip(&slopes.data).enumerate().map(score).collect();
         Ok(Explained::new(Array::new(x.shape.clone(), data)?, Reduce::Sum))
