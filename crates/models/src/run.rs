@@ -221,7 +221,8 @@ impl<'a, T: Scalar> Run<'a, T> {
             let scores = self.at(layer, Place::Scores, scores)?;
             let probs = self.tape.apply(Op::Softmax(heads.clone()), [scores]); // ragged [N, T, T]
             let probs = self.at(layer, Place::Probs, probs)?;
-            let lens = (0..heads.queries.count()).map(|row| heads.map(row, heads.count) - heads.map(row, 0));
+            let lens =
+                (0..heads.queries().count()).map(|row| heads.map(row, heads.count()) - heads.map(row, 0));
             let probs = self.drop_runs(probs, rate, lens.collect());
             self.tape.apply(Op::Context(heads.clone()), [probs, v]) // [T, H]
         } else {

@@ -115,7 +115,7 @@ fn attention<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
         [(&[3, 1, 2], &[3, 1, 2]), (&[2, 4, 1], &[5, 1, 3]), (&[1, 0, 2], &[1, 2, 2])];
     for (queries, keys) in shapes {
         let heads = heads(2, 3, queries, keys);
-        let (tq, tk) = (heads.queries.total(), heads.keys.total());
+        let (tq, tk) = (heads.queries().total(), heads.keys().total());
         let maps = heads.total();
         let (q, k, v) = (r.tensor(tq, 6), r.tensor(tk, 6), r.tensor(tk, 6));
         let mut case = |name, op, inputs| cases.push(Case { name, op, inputs });

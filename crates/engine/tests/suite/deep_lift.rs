@@ -74,7 +74,7 @@ fn difference(x: &Tensor<f64>) -> Tensor<f64> {
 fn twice(case: &Case<f64>) -> Op<f64> {
     let doubled = |heads: &Heads| {
         let lengths = |s: &Segments| (0..s.count()).map(|i| s.len(i)).collect::<Vec<_>>().repeat(2);
-        cases::heads(heads.count, heads.width, &lengths(&heads.queries), &lengths(&heads.keys))
+        cases::heads(heads.count(), heads.width(), &lengths(heads.queries()), &lengths(heads.keys()))
     };
     match &case.op {
         Op::Gather(index) => {
