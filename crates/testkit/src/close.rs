@@ -194,6 +194,11 @@ impl Comparison {
         }
     }
 
+    /// How many lists were compared.
+    pub fn compared(&self) -> usize {
+        self.compared
+    }
+
     /// The largest error if it is within `limit`, else what is wrong.
     pub fn check(&self, limit: f64) -> Result<f64, String> {
         let (worst, place) = self.worst();

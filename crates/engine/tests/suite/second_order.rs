@@ -1,7 +1,8 @@
 //! Jacobian- and Hessian-vector products by dual numbers, against differences and a quadratic worked by hand.
 
-use crate::cases::{self, Case, Random, dot, moved, relative};
+use crate::cases::{self, Case, OF, Random, dot, moved, relative};
 use exegete_engine::*;
+use exegete_testkit::{Comparison, Of};
 
 const TOLERANCE: f64 = 1e-6;
 const STEP: f64 = 1e-5;
@@ -47,7 +48,7 @@ fn quadratic_worked_by_hand() {
 /// For every operation: the tangent of the value, and the tangent of every pull, with moving seeds too.
 #[test]
 fn every_operation_carries_tangents_forward_and_backward() {
-    let mut worst = (0.0f64, 0.0f64, 0.0f64);
+    let [mut forward, mut adjoint, mut backward] = std::array::from_fn(|_| Comparison::default());
     for (case, template) in cases::all::<f64>().into_iter().zip(cases::all::<Dual<f64>>()) {
         let mut random = Random::new(3);
         let along: Vec<Tensor<f64>> = case.inputs.iter().map(|x| random.tensor(x.rows(), x.cols())).collect();
@@ -64,12 +65,13 @@ fn every_operation_carries_tangents_forward_and_backward() {
         let result = duals.value();
         let jv = tangent(&result);
         assert!(relative(&result, &value) <= 1e-15, "{}: another value", case.name);
-        worst.0 = worst.0.max(relative(&jv, &difference(|step| at(step).value())));
+        let name = format!("{} ({:?})", case.name, case.op.kind());
+        forward.compare(&name, &jv, &difference(|step| at(step).value()), OF);
 
         let pulls = case.pull(Mode::Gradient, &Gradient, &seed).unwrap();
         let back: f64 = pulls.iter().zip(&along).map(|(pull, v)| dot(pull, v)).sum();
         let there = dot(&seed, &jv);
-        worst.1 = worst.1.max((there - back).abs() / there.abs().max(1.0));
+        adjoint.compare(&name, &[back], &[there], Of::Each(1.0));
 
         let moving = duals.pull(Mode::Gradient, &Gradient, &dual(&seed, &seed_along)).unwrap();
         for (i, pull) in moving.iter().enumerate() {
@@ -77,13 +79,13 @@ fn every_operation_carries_tangents_forward_and_backward() {
                 let seed = moved(&seed, &seed_along, step);
                 at(step).pull(Mode::Gradient, &Gradient, &seed).unwrap().remove(i)
             });
-            let error = relative(&tangent(pull), &truth);
-            assert!(error <= TOLERANCE, "{} ({:?}), input {i}: {error:e}", case.name, case.op.kind());
-            worst.2 = worst.2.max(error);
+            backward.compare(&format!("{name}, input {i}"), &tangent(pull), &truth, OF);
         }
-        assert!(worst.0 <= TOLERANCE && worst.1 <= 1e-12, "{} ({:?}): {worst:?}", case.name, case.op.kind());
     }
-    println!("worst of forward, adjoint, backward: {worst:?}");
+    println!("worst: {:?}, {:?}, {:?}", forward.worst(), adjoint.worst(), backward.worst());
+    forward.assert_within(TOLERANCE);
+    adjoint.assert_within(1e-12);
+    backward.assert_within(TOLERANCE);
 }
 
 /// A two-layer encoder with a cross-entropy over two sequences: every parameter and the input are watched.
