@@ -1,10 +1,14 @@
 //! Jacobian- and Hessian-vector products by dual numbers, against differences and a quadratic worked by hand.
 
 use crate::cases::{self, Case, OF, Random, dot, moved, relative};
+use crate::gradients::TOLERANCE;
 use exegete_engine::*;
 use exegete_testkit::{Comparison, Of};
 
-const TOLERANCE: f64 = 1e-6;
+/// Four times the 9e-8 that were measured: over a whole net differences lose more digits than over one operation.
+const NET_TOLERANCE: f64 = 4.0 * 9e-8;
+/// Four times the 6.2e-6 that were measured.
+const SINGLE_TOLERANCE: f64 = 4.0 * 6.2e-6;
 const STEP: f64 = 1e-5;
 
 /// v + t·ε, element by element.
@@ -147,12 +151,12 @@ fn hessian_vector_products_of_a_transformer() {
             (slope - forward).abs() <= 1e-11 * slope.abs().max(1.0),
             "{slope} backward, {forward} forward"
         );
-        assert!(relative(&tangent(&loss), &difference(|step| at(step).0)) <= TOLERANCE);
+        assert!(relative(&tangent(&loss), &difference(|step| at(step).0)) <= NET_TOLERANCE);
         for (i, (product, gradient)) in products.iter().zip(&gradients).enumerate() {
             assert!(relative(product, gradient) <= 1e-12, "gradient {i}");
             let error = relative(&tangent(product), &difference(|step| at(step).1.remove(i)));
             println!("{mode:?} {i}: {error:e}");
-            assert!(error <= TOLERANCE, "parameter {i}, {mode:?}: {error:e}");
+            assert!(error <= NET_TOLERANCE, "parameter {i}, {mode:?}: {error:e}");
         }
         // The Hessian is symmetric: ⟨u, Hv⟩ = ⟨v, Hu⟩.
         let u: Vec<Tensor<f64>> = SHAPES.iter().map(|&(rows, cols)| random.tensor(rows, cols)).collect();
@@ -174,6 +178,8 @@ fn single_precision_duals() {
     let exact: Vec<_> = p.iter().zip(&v).map(|(p, v)| dual(p, v)).collect();
     let single: Vec<_> = exact.iter().map(|x| x.map(|d| Dual { v: d.v as f32, t: d.t as f32 })).collect();
     for (a, b) in net.run(&single).1.iter().zip(net.run(&exact).1) {
-        assert!(relative(&a.map(|d| d.t), &tangent(&b)) <= 1e-4);
+        let error = relative(&a.map(|d| d.t), &tangent(&b));
+        println!("{error:e}");
+        assert!(error <= SINGLE_TOLERANCE, "{error:e}");
     }
 }
