@@ -11,4 +11,5 @@ mod harness;
 mod predict;
 #[cfg(unix)]
 mod remote;
+mod snapshot;
 mod train;
