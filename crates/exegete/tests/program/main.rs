@@ -8,6 +8,8 @@ mod endpoint;
 mod eval;
 mod explain;
 mod harness;
+#[cfg(unix)]
+mod overwrite;
 mod predict;
 #[cfg(unix)]
 mod remote;
