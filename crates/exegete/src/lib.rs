@@ -48,7 +48,8 @@ pub use exegete_core::{
     Target, Task, Token, TokenScore, Unit, Units, Work, best_span, class_index,
 };
 pub use exegete_models::{
-    DEFAULT, Options, Precision, RemoteOptions, connect, export, is_address, load, load_default,
+    DEFAULT, Options, Precision, RemoteOptions, connect, export, files_of_folder, is_address, load,
+    load_default,
 };
 
 /// Methods that explain, and their evidence: see [`methods::explain`].
@@ -82,7 +83,7 @@ pub mod train {
 
 /// Files that appear only when they are complete.
 pub mod partial {
-    pub use exegete_models::partial::{Partial, write};
+    pub use exegete_models::partial::{Partial, Place, place, write};
 }
 
 /// What this machine can do, and models to measure it with.
