@@ -64,8 +64,39 @@ impl Array {
         self.data.iter().zip(&other.data).fold(0.0, worst)
     }
 
-    /// The largest absolute value.
+    /// The largest absolute value; NaN anywhere gives NaN, so that nothing counts as small beside it.
     pub fn max_abs(&self) -> f64 {
-        self.data.iter().fold(0.0, |acc, v| acc.max(f64::from(v.abs())))
+        let larger = |acc: f64, v: &f32| {
+            let v = f64::from(v.abs());
+            if v > acc || v.is_nan() { v } else { acc }
+        };
+        self.data.iter().fold(0.0, larger)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn array(data: &[f32]) -> Array {
+        Array { shape: vec![data.len()], data: data.to_vec() }
+    }
+
+    #[test]
+    fn the_largest_of_finite_numbers() {
+        assert_eq!(array(&[1.0, -3.0, 2.0]).max_abs(), 3.0);
+        assert_eq!(array(&[]).max_abs(), 0.0);
+        assert_eq!(array(&[1.0, -3.0]).max_abs_diff(&array(&[2.0, -3.5])), 1.0);
+    }
+
+    #[test]
+    fn nan_is_never_small_wherever_it_stands() {
+        for place in 0..3 {
+            let mut values = array(&[1.0, -3.0, 2.0]);
+            values.data[place] = f32::NAN;
+            assert!(values.max_abs().is_nan(), "{values:?}");
+            assert_eq!(values.max_abs_diff(&values), f64::INFINITY);
+        }
+        assert_eq!(array(&[1.0]).max_abs_diff(&array(&[1.0, 1.0])), f64::INFINITY, "another shape");
     }
 }

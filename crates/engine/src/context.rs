@@ -94,7 +94,7 @@ impl<T: Scalar> Context<T> {
 
     /// Runs one matrix product with all threads and counts its work.
     pub(crate) fn product(&self, product: Product<'_, T>) {
-        self.count(product.mnk);
+        self.count(product.mnk());
         T::product(&product.threads(self.threads).helpers(self.helpers));
     }
 

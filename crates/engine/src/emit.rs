@@ -1,6 +1,7 @@
 //! Operations that are fused where the tape allows it, and composed of plain ones where it does not.
 
-use crate::op::{Heads, Op, Unary};
+use crate::heads::Heads;
+use crate::op::{Op, Unary};
 use crate::scalar::Scalar;
 use crate::tape::{Mode, Tape, Var};
 

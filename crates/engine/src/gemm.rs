@@ -33,7 +33,7 @@ impl View {
         Self { offset, ..self }
     }
 
-    fn fits(self, rows: usize, cols: usize, len: usize) -> bool {
+    pub(crate) fn fits(self, rows: usize, cols: usize, len: usize) -> bool {
         let step = |count: usize, stride: usize| (count - 1).saturating_mul(stride);
         let last = || self.offset.saturating_add(step(rows, self.row)).saturating_add(step(cols, self.col));
         rows == 0 || cols == 0 || last() < len
@@ -50,9 +50,20 @@ impl View {
 }
 
 /// dst\[m, n\] (+)= scale · lhs\[m, k\] · rhs\[k, n\].
+///
+/// Its sizes cannot be changed, because the views were checked with them and are not checked again.
+///
+/// ```compile_fail,E0616
+/// use exegete_engine::Scalar;
+/// use exegete_engine::gemm::{Product, View};
+/// let (mut dst, lhs, rhs, view) = ([0.0], [1.0], [1.0], View::rows(1));
+/// let mut product = Product::new((1, 1, 1), (&mut dst, view), (&lhs, view), (&rhs, view));
+/// product.mnk = (9, 1, 1); // Nine rows would be written where there is one.
+/// f64::product(&product);
+/// ```
 pub struct Product<'a, T> {
     /// Rows, columns, inner length.
-    pub mnk: (usize, usize, usize),
+    mnk: (usize, usize, usize),
     dst: *mut T,
     dst_view: View,
     lhs: &'a [T],
@@ -94,7 +105,8 @@ impl<'a, T> Product<'a, T> {
     /// A product into raw memory, for kernels whose tasks write disjoint strided parts of one buffer.
     ///
     /// # Safety
-    /// Every element of the destination view must be valid for writes during 'a and touched by nobody else.
+    /// The destination view must name no element twice, and each must be valid for writes during 'a and touched by
+    /// nobody else.
     #[allow(unsafe_code, reason = "heads write disjoint columns of one buffer")]
     pub unsafe fn from_raw(
         mnk: (usize, usize, usize),
@@ -121,6 +133,11 @@ impl<'a, T> Product<'a, T> {
             pack: None,
             borrow: PhantomData,
         }
+    }
+
+    /// Rows, columns and inner length.
+    pub(crate) fn mnk(&self) -> (usize, usize, usize) {
+        self.mnk
     }
 
     /// Adds to the destination instead of replacing it.
@@ -202,7 +219,7 @@ impl Product<'_, f32> {
             x: &self.lhs[self.lhs_view.offset..],
             x_row: self.lhs_view.row,
             w,
-            kept: self.pack.and_then(|pack| pack.panels(m, || w.panels())),
+            kept: self.pack.and_then(|pack| pack.panels(m, w)),
             y: self.dst.wrapping_add(self.dst_view.offset),
             y_row: self.dst_view.row,
             start: match (self.bias, self.accumulate) {
@@ -216,7 +233,13 @@ impl Product<'_, f32> {
         let threads = self.threads.max(self.helpers);
         let parts = if threads > 1 && m * n * k > LEAST_PARALLEL_WORK { threads * 4 } else { 1 };
         let width = n.div_ceil(parts * COLUMNS) * COLUMNS;
-        let run = |part: usize| panels.run(part * width, ((part + 1) * width).min(n));
+        let run = |part: usize| {
+            // SAFETY: `new` or `from_raw` checked the views, `available` holds, and parts do not overlap.
+            #[allow(unsafe_code, reason = "threads write disjoint columns")]
+            unsafe {
+                panels.run(part * width, ((part + 1) * width).min(n));
+            }
+        };
         if parts == 1 {
             run(0);
         } else {
@@ -237,12 +260,14 @@ struct Columns<'a>(Panels<'a>);
 unsafe impl Sync for Columns<'_> {}
 
 impl Columns<'_> {
-    fn run(&self, first: usize, last: usize) {
-        // SAFETY: `Product` checked the views, `by_panels` that the machine can, and parts do not overlap.
-        #[allow(unsafe_code, reason = "threads write disjoint columns")]
-        unsafe {
-            self.0.columns(first, last);
-        }
+    /// Computes some columns.
+    ///
+    /// # Safety
+    /// As for [`Panels::columns`].
+    #[allow(unsafe_code, reason = "threads write disjoint columns")]
+    unsafe fn run(&self, first: usize, last: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.columns(first, last) }
     }
 }
 

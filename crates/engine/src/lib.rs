@@ -12,6 +12,7 @@ mod context;
 mod dual;
 mod emit;
 pub mod gemm;
+mod heads;
 mod kernels;
 mod math;
 mod op;
@@ -26,8 +27,9 @@ mod tensor;
 
 pub use context::{Context, Counts};
 pub use dual::Dual;
+pub use heads::Heads;
 pub use kernels::dropout::random_bits;
-pub use op::{Dropout, Heads, Op, OpKind, Patch, Unary};
+pub use op::{Dropout, Op, OpKind, Patch, Unary};
 pub use optimiser::{Moments, Optimiser, Update};
 pub use scalar::{Real, Scalar};
 pub use segments::Segments;

@@ -1,5 +1,5 @@
+use crate::heads::Heads;
 use crate::scalar::Scalar;
-use crate::segments::Segments;
 use std::sync::Arc;
 
 /// Declares the kinds of operation once, so that the list of all of them cannot miss one.
@@ -214,47 +214,6 @@ impl Unary {
             Self::GeluTanh => OpKind::GeluTanh,
             Self::Silu => OpKind::Silu,
         }
-    }
-}
-
-/// The geometry of multi-head attention over packed sequences.
-#[derive(Debug, Clone)]
-pub struct Heads {
-    /// Number of heads N.
-    pub count: usize,
-    /// Width of a head D.
-    pub width: usize,
-    /// The sequences of the queries.
-    pub queries: Segments,
-    /// The sequences of the keys and values: as many, perhaps of other lengths.
-    pub keys: Segments,
-    /// The factor on q·kᵀ.
-    pub scale: f64,
-    offsets: Arc<[usize]>,
-}
-
-impl Heads {
-    /// Heads over these sequences, scaled by 1/√D.
-    pub fn new(count: usize, width: usize, queries: Segments, keys: Segments) -> Self {
-        assert_eq!(queries.count(), keys.count(), "queries and keys of different batches");
-        let sizes = (0..queries.count()).map(|b| count * queries.len(b) * keys.len(b));
-        let offsets = std::iter::once(0)
-            .chain(sizes.scan(0, |end, size| {
-                *end += size;
-                Some(*end)
-            }))
-            .collect();
-        Self { count, width, queries, keys, scale: 1.0 / (width as f64).sqrt(), offsets }
-    }
-
-    /// Elements of all attention maps together.
-    pub fn total(&self) -> usize {
-        self.offsets[self.queries.count()]
-    }
-
-    /// Where the map of one sequence and head begins; it is row-major \[queries, keys\].
-    pub fn map(&self, sequence: usize, head: usize) -> usize {
-        self.offsets[sequence] + head * self.queries.len(sequence) * self.keys.len(sequence)
     }
 }
 

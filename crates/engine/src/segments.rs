@@ -6,12 +6,12 @@ use std::sync::Arc;
 pub struct Segments(Arc<[usize]>);
 
 impl Segments {
-    /// Sequences of these lengths, laid end to end.
+    /// Sequences of these lengths, laid end to end; panics where their elements cannot be counted.
     pub fn new(lengths: impl IntoIterator<Item = usize>) -> Self {
         let mut offsets = vec![0];
-        let mut end = 0;
+        let mut end = 0usize;
         for length in lengths {
-            end += length;
+            end = end.checked_add(length).expect("sequences of more elements than can be counted");
             offsets.push(end);
         }
         Self(offsets.into())

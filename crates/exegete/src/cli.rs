@@ -2,6 +2,7 @@
 
 mod eval;
 mod hiding;
+mod reads;
 mod remote;
 mod resources;
 
@@ -82,7 +83,7 @@ pub(crate) struct Predict {
     /// How to write the predictions.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: PredictionFormat,
-    /// Write here instead of to stdout; the file appears when it is complete.
+    /// Write here instead of to stdout, which `-` means too; the file appears when it is complete.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// What the run may use.

@@ -5,7 +5,7 @@ mod elsewhere;
 use crate::answers::Drivers;
 use crate::input::Source;
 use crate::journal::Journal;
-use crate::output::report;
+use crate::output::{destination, is_replaceable, report};
 use crate::{cli, explain, hiding, model, progress};
 use anyhow::{Context, Result, bail};
 use elsewhere::File;
@@ -18,6 +18,7 @@ use exegete::{Driver, Example, Model, Spent, Units};
 /// Runs the command.
 pub(crate) fn run(args: &cli::Eval) -> Result<()> {
     let mut request = request(args)?;
+    let output = destination(args.output.as_deref(), &args.reads())?;
     let files = args.explanations.iter().map(|word| File::read(word)).collect::<Result<Vec<_>>>()?;
     let names = names(args, &files)?;
     let pairs = args.pair_column.is_some();
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &cli::Eval) -> Result<()> {
     request.masker = hiding::masker(&args.hiding, &*model)?;
     let corpus = Corpus::read(args, &*model)?;
     let given = elsewhere::fit(&files, &corpus, &*model, request.units, args.limit.is_some())?;
-    let journal = args.output.as_deref().map(|path| {
+    let journal = output.filter(|path| is_replaceable(path)).map(|path| {
         Journal::take_up(path, &(asked(args), &model.card().fingerprint, corpus.identity(), &files))
     });
     let mut journal = journal.transpose()?;
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &cli::Eval) -> Result<()> {
     let contest = Contest { names: &names, target: &args.target, units: request.units };
     let items = tables(&contest, &texts).into_iter().map(Item::Table).collect();
     let report = Report { schema: SCHEMA.to_owned(), provenance: provenance(args, &*model, &texts), items };
-    report::write(&report, args.format.into(), args.output.as_deref())?;
+    report::write(&report, args.format.into(), output)?;
     journal.map_or(Ok(()), Journal::remove)
 }
 

@@ -3,8 +3,8 @@
 use crate::answers::Drivers;
 use crate::input::{Ask, Source};
 use crate::journal::Journal;
-use crate::output::Output;
 use crate::output::report::{options, write};
+use crate::output::{Output, destination, is_replaceable};
 use crate::{cli, hiding, model, progress, table};
 use anyhow::{Context, Result, bail};
 use exegete::methods::evidence::Level;
@@ -19,13 +19,14 @@ use std::time::Instant;
 /// Runs `exegete explain`.
 pub(crate) fn run(args: &cli::Explain) -> Result<()> {
     let mut request = request(args)?;
+    let output = destination(args.output.as_deref(), &args.reads())?;
     let model = model::load(args.model.as_deref(), &args.resources, &args.remote, args.texts.pairs())?;
     request.masker = hiding::masker(&args.hiding, &*model)?;
     let mut source = Source::open(&args.texts.ask(), model.card().task)?;
     let many = args.texts.input.is_some() || args.texts.text.as_deref() == Some("-");
     let format = args.format.unwrap_or(if many { cli::ReportFormat::Jsonl } else { cli::ReportFormat::Text });
     if request.methods.iter().any(|picked| matches!(picked, Picked::Surveys(..))) {
-        return surveyed(args, &*model, &mut source, &request);
+        return surveyed(args, &*model, &mut source, &request, output);
     }
     if args.held_out.is_some() {
         bail!("--held-out is for methods that look at many texts together, such as triggers");
@@ -35,10 +36,12 @@ pub(crate) fn run(args: &cli::Explain) -> Result<()> {
         let cache = args.hiding.cache.as_deref();
         let drivers = Drivers::new(args.resources.memory(), cache, None, &*model)?;
         let report = report(args, &*model, example, &request, &drivers)?;
-        return write(&report, format.into(), args.output.as_deref());
+        return write(&report, format.into(), output);
     }
-    match (format, args.output.as_deref()) {
-        (cli::ReportFormat::Jsonl, Some(path)) => resumable(args, &*model, &mut source, &request, path),
+    match (format, output) {
+        (cli::ReportFormat::Jsonl, Some(path)) if is_replaceable(path) => {
+            resumable(args, &*model, &mut source, &request, path)
+        }
         (cli::ReportFormat::Jsonl | cli::ReportFormat::Csv | cli::ReportFormat::Text, path) => {
             stream(args, &*model, &mut source, &request, format, path)
         }
@@ -127,7 +130,13 @@ fn finished(
 }
 
 /// One report about all texts together.
-fn surveyed(args: &cli::Explain, model: &dyn Model, source: &mut Source, request: &Request) -> Result<()> {
+fn surveyed(
+    args: &cli::Explain,
+    model: &dyn Model,
+    source: &mut Source,
+    request: &Request,
+    output: Option<&Path>,
+) -> Result<()> {
     if args.texts.input.is_none() && args.texts.text.as_deref() != Some("-") {
         bail!("{} looks at many texts together; give them with --input FILE", names(args).join(", "));
     }
@@ -143,7 +152,7 @@ fn surveyed(args: &cli::Explain, model: &dyn Model, source: &mut Source, request
         survey(&Corpus { model, driver, examples: &examples, held_out: held_out.as_deref(), request })
     });
     let format = args.format.unwrap_or(cli::ReportFormat::Text);
-    write(&finished(args, model, items?, started, spent), format.into(), args.output.as_deref())
+    write(&finished(args, model, items?, started, spent), format.into(), output)
 }
 
 /// Every text of a file.
@@ -237,6 +246,7 @@ fn stream(
 
 /// Runs `exegete show`.
 pub(crate) fn show(args: &cli::Show) -> Result<()> {
+    let output = destination(args.output.as_deref(), &args.reads())?;
     let bytes =
         std::fs::read(&args.report).with_context(|| format!("{}: cannot be read", args.report.display()))?;
     let lines = args.report.extension().is_some_and(|extension| extension == "jsonl");
@@ -248,7 +258,7 @@ pub(crate) fn show(args: &cli::Show) -> Result<()> {
         &bytes
     };
     let report = render::read(wanted).with_context(|| args.report.display().to_string())?;
-    write(&report, args.format.into(), args.output.as_deref())
+    write(&report, args.format.into(), output)
 }
 
 /// Runs `exegete methods`.

@@ -1,6 +1,7 @@
 //! Results of long runs, line by line, in a file that survives the process and appears under its name when complete.
 
 use anyhow::{Context, Result, bail};
+use exegete::partial::{Place, place};
 use std::fs::{self, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
@@ -18,6 +19,11 @@ pub(crate) struct Journal {
 impl Journal {
     /// Takes up the unfinished file of the same run, or begins one. Its name holds what makes two runs the same.
     pub(crate) fn open(target: &Path, identity: &impl Hash) -> Result<Self> {
+        let Place::File { path: target, permissions } =
+            place(target).with_context(|| format!("{}: cannot be written", target.display()))?
+        else {
+            bail!("{}: is no file to go on with", target.display());
+        };
         let mut hasher = DefaultHasher::new();
         identity.hash(&mut hasher);
         let name = target.file_name().with_context(|| format!("{}: is no file", target.display()))?;
@@ -34,7 +40,8 @@ impl Journal {
         // A line that was cut off by a kill is done again.
         file.set_len(bytes).with_context(cannot)?;
         file.seek(SeekFrom::End(0)).with_context(cannot)?;
-        Ok(Self { file, path, target: target.to_owned(), done })
+        permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions)).with_context(cannot)?;
+        Ok(Self { file, path, target, done })
     }
 
     /// The same, and says so where work of an earlier run is taken up.

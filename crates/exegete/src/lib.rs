@@ -49,7 +49,8 @@ pub use exegete_core::{
     Unit, Units, Work, best_span, by_outputs, class_index, predict,
 };
 pub use exegete_models::{
-    DEFAULT, Options, Precision, RemoteOptions, connect, export, is_address, load, load_default,
+    DEFAULT, Options, Precision, RemoteOptions, connect, export, files_of_folder, is_address, load,
+    load_default,
 };
 
 /// Methods that explain, and their evidence: see [`methods::explain`].
@@ -83,7 +84,7 @@ pub mod train {
 
 /// Files that appear only when they are complete.
 pub mod partial {
-    pub use exegete_models::partial::{Partial, write};
+    pub use exegete_models::partial::{Partial, Place, place, write};
 }
 
 /// What this machine can do, and models to measure it with.

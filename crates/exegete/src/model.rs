@@ -1,6 +1,7 @@
 //! Opening models for the commands, and `exegete model info|sites`.
 
 use crate::cli::{Export, Folder, Remote, Resources, TableFormat};
+use crate::output::refuse_reads;
 use crate::table;
 use anyhow::{Result, bail};
 use exegete::{Card, Example, Field, Model, Options, Precision, RemoteOptions, SiteInfo, Sites, Task};
@@ -98,6 +99,7 @@ pub(crate) fn check_output(output: &Path, overwrite: bool) -> Result<()> {
 /// `exegete model export`.
 pub(crate) fn export(args: &Export) -> Result<()> {
     check_output(&args.output, args.overwrite)?;
+    refuse_reads(&exegete::files_of_folder(&args.output), &args.reads())?;
     let dir = folder(args.dir.as_deref(), "an export needs weights to write")?;
     exegete::export(dir, &args.output)?;
     Ok(())

@@ -1,6 +1,7 @@
 //! Predictions as text, JSON or CSV, written row by row as they come.
 
 mod csv_table;
+mod destination;
 mod file;
 mod json;
 pub(crate) mod report;
@@ -8,6 +9,7 @@ mod terminal;
 
 use crate::cli::PredictionFormat;
 use anyhow::Result;
+pub(crate) use destination::{Read, destination, is_replaceable, refuse_reads};
 pub(crate) use exegete::report::number::Number;
 use exegete::{Example, Prediction};
 pub(crate) use file::Output;

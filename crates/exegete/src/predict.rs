@@ -14,10 +14,11 @@ const CHUNK_ROWS: usize = 256;
 
 /// Runs the command.
 pub(crate) fn run(args: &cli::Predict) -> Result<()> {
+    let path = output::destination(args.output.as_deref(), &args.reads())?;
     let model = model::load(args.model.as_deref(), &args.resources, &args.remote, args.texts.pairs())?;
     let driver = Driver::new(args.resources.memory());
     let mut source = Source::open(&args.texts.ask(), model.card().task)?;
-    let mut output = Output::open(args.output.as_deref())?;
+    let mut output = Output::open(path)?;
     let colour = output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut printer = Printer::new(args.format, Style { colour });
     let mut tally = Tally::default();

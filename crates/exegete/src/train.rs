@@ -2,6 +2,7 @@
 
 mod rows;
 
+use crate::output::refuse_reads;
 use crate::{cli, model, table};
 use anyhow::{Context, Result, bail};
 use exegete::partial;
@@ -59,6 +60,8 @@ fn check_output(args: &cli::Train) -> Result<()> {
     if args.model.as_deref().and_then(whole).is_some_and(|start| Some(start) == whole(&args.output)) {
         bail!("{}: a run cannot write the folder it starts from", args.output.display());
     }
+    let own = ["training.json", "training_state.safetensors"].map(|name| args.output.join(name));
+    refuse_reads(&[exegete::files_of_folder(&args.output), own.into()].concat(), &args.reads())?;
     if args.momentum.is_some() && args.optimiser != cli::Optimiser::Sgd {
         bail!("--momentum is for --optimiser sgd; adamw has constants of its own");
     }

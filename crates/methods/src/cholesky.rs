@@ -97,7 +97,7 @@ mod tests {
     #[track_caller]
     fn check(matrix: &[f64], b: &[f64], x: &[f64]) {
         let found = Cholesky::of(matrix.to_vec(), b.len()).solve(b);
-        assert!(found.iter().zip(x).all(|(f, x)| (f - x).abs() < 1e-12), "{found:?}, expected {x:?}");
+        exegete_testkit::close("solution", &found, x, exegete_testkit::Of::Size(1.0), 1e-12);
     }
 
     #[test]

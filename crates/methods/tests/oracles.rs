@@ -3,7 +3,7 @@
 
 use exegete_core::{Array, Driver, Model, Row, Site, Target};
 use exegete_methods::{Baseline, Chosen, Explained, Job, Masker, Scores, Settings, Words};
-use exegete_testkit::Net;
+use exegete_testkit::{Net, Of, check};
 use std::sync::Arc;
 
 fn job<'a>(net: &'a Net, driver: &'a Driver, row: Row, site: &str, target: &str) -> Job<'a> {
@@ -30,9 +30,15 @@ fn scores(net: &Net, method: &str, set: &[&str], x: &[f32], site: &str, target: 
 
 #[track_caller]
 fn close(found: &[f32], expected: &[f32], within: f32) {
-    let near =
-        found.len() == expected.len() && found.iter().zip(expected).all(|(f, e)| (f - e).abs() <= within);
-    assert!(near, "found {found:?}, expected {expected:?}");
+    let near = check("scores", found, expected, Of::Size(1.0), within.into());
+    assert!(near.is_ok(), "{near:?}: found {found:?}, expected {expected:?}");
+}
+
+#[test]
+fn a_planted_nan_another_length_and_nothing_are_failures() {
+    let red = |found: &[f32], expected: &[f32]| check("it", found, expected, Of::Size(1.0), 1.0).is_err();
+    assert!(!red(&[1.0, 2.0], &[1.0, 2.0]));
+    assert!(red(&[1.0, f32::NAN], &[1.0, 2.0]) && red(&[1.0], &[1.0, 2.0]) && red(&[], &[]));
 }
 
 const INPUT: &str = "embed.word";
@@ -156,7 +162,7 @@ fn hiding_behind_another_number() {
     let check = |method: &str, expected: &[f64]| {
         let found = explained(method, &["groups=0-1"], &job);
         let Scores::Units(values) = found.scores else { panic!("{method} scores units") };
-        assert!(values.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-3), "{method}: {values:?}");
+        exegete_testkit::close(method, &values, expected, Of::Size(1.0), 1e-3);
         assert!(found.errors.is_none_or(|errors| errors == [0.0; 3]), "one number has no spread");
     };
     check("feature_ablation", &[248.0, 248.0, 104.0]);

@@ -40,6 +40,7 @@ pub use default::DEFAULT;
 pub use forward::forward;
 pub use random::{BertSize, random_bert};
 pub use remote::{RemoteOptions, connect, is_address};
+pub use save::files_of_folder;
 
 use exegete_core::{Model, Result};
 use std::path::Path;

@@ -214,7 +214,8 @@ impl<'a, T: Scalar> Run<'a, T> {
             let scores = self.site(scores_at, scores)?;
             let probs = self.tape.apply(Op::Softmax(heads.clone()), [scores]); // ragged [N, T, T]
             let probs = self.site(weights_at, probs)?;
-            let lens = (0..heads.queries.count()).map(|row| heads.map(row, heads.count) - heads.map(row, 0));
+            let lens =
+                (0..heads.queries().count()).map(|row| heads.map(row, heads.count()) - heads.map(row, 0));
             let probs = self.drop_runs(probs, rate, lens.collect());
             self.tape.apply(Op::Context(heads.clone()), [probs, v]) // [T, H]
         } else {

@@ -37,6 +37,11 @@ pub(crate) fn folder(model: &Opened<f32>, companions: &[(String, Vec<u8>)], dir:
     write(&weights, &tensors, &[("format", "pt")])
 }
 
+/// The files that a model's folder may hold, and that saving one there replaces or removes.
+pub fn files_of_folder(dir: &Path) -> Vec<PathBuf> {
+    ["config.json", "model.safetensors"].iter().chain(TOKENIZER).map(|name| dir.join(name)).collect()
+}
+
 /// A config without the precision that the weights were once stored in, which transformers would round them to.
 fn single_precision(config: &str) -> Result<String> {
     let broken = |e: serde_json::Error| fault("config.json", format!("is no valid JSON ({e})"));

@@ -3,35 +3,40 @@
 
 use exegete_core::{Array, Example, Label, Model, Pass, Plan, Role, Row, Rules, Seed, Site};
 use exegete_models::{Options, Precision, load};
-use exegete_testkit::golden::{Golden, folders, tensors};
+use exegete_testkit::golden::{Golden, folders, root, tensors};
+use exegete_testkit::{Comparison, Of, close};
 use std::path::Path;
 use std::sync::Arc;
 
-const LIMIT: f64 = 1e-4;
-/// Double precision leaves nothing but the rounding of the recorded values.
-const EXACT_LIMIT: f64 = 2e-6;
+/// Four times what the README says was measured: other processors sum in another order.
+const LIMIT: f64 = 4.0 * 3e-6;
+/// Double precision leaves nothing but the rounding of the recorded values; four times what the README says, too.
+const EXACT_LIMIT: f64 = 4.0 * 1e-7;
 
 fn open(folder: &Path, precision: Precision) -> Arc<dyn Model> {
     load(folder, &Options { precision, threads: 2 }).unwrap()
 }
 
-/// The largest difference over every recorded value of one folder, relative to the size of the value where above 1.
-fn worst(model: &dyn Model, golden: &Golden) -> (f64, String) {
+/// What every recorded value of one folder differs by, relative to its largest element where that is above 1.
+fn differences(model: &dyn Model, golden: &Golden) -> Comparison {
+    planted(model, golden, &|_| {})
+}
+
+/// The same with a change to what was found.
+fn planted(model: &dyn Model, golden: &Golden, change: &dyn Fn(&mut Array)) -> Comparison {
     let open = model.open().unwrap();
     let at = |n: usize, place: &str| format!("layer.{n}.{place}").parse::<Site>().unwrap();
     let layers = open.sites().with_role(Role::LayerOutput).count();
     let mut sites: Vec<Site> = open.sites().iter().map(|info| info.site).collect();
     sites.retain(|site| wanted(*site));
-    let mut worst = (0.0, String::new());
+    let mut comparison = Comparison::default();
     for (i, input) in golden.described.inputs.iter().enumerate() {
         let row = Row::new(open.encode(&input.example()).unwrap());
         let pass = open.forward(std::slice::from_ref(&row), &Plan::gradient(sites.clone())).unwrap();
-        let mut compare = |name: &str, found: Array| {
+        let mut compare = |name: &str, mut found: Array| {
             let Some(expected) = golden.value(i, name) else { return };
-            let error = found.max_abs_diff(expected) / expected.max_abs().max(1.0);
-            if error > worst.0 || error.is_nan() {
-                worst = (error, format!("{i}.{name}"));
-            }
+            change(&mut found);
+            comparison.compare(&format!("{i}.{name}"), &found, expected, Of::Largest(1.0));
         };
         compare("logits", pass.value(Site::named("logits"), 0).unwrap());
         compare("embed", pass.value(Site::named("embed"), 0).unwrap());
@@ -47,7 +52,7 @@ fn worst(model: &dyn Model, golden: &Golden) -> (f64, String) {
         compare("grad.embed_word", embed_word);
         compare("grad.layer.1.out", middle);
     }
-    worst
+    comparison
 }
 
 fn wanted(site: Site) -> bool {
@@ -75,9 +80,13 @@ fn every_folder_matches_transformers() {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let golden = Golden::open(&folder).unwrap();
         for (precision, limit) in [(Precision::F32, LIMIT), (Precision::F64, EXACT_LIMIT)] {
-            let (error, place) = worst(&*open(&folder, precision), &golden);
-            println!("{name:28} {precision:?} {error:.1e} at {place}");
-            assert!(error <= limit, "{name} in {precision:?}: {error:.1e} at {place}");
+            let comparison = differences(&*open(&folder, precision), &golden);
+            println!("{name:28} {precision:?} {}", comparison.worst().1);
+            assert!(
+                comparison.check(limit).is_ok(),
+                "{name} in {precision:?}: {:?}",
+                comparison.check(limit)
+            );
         }
     }
 }
@@ -89,9 +98,9 @@ fn a_folder_of_your_own_matches_transformers() {
     let folder = |name: &str| std::path::PathBuf::from(std::env::var(name).unwrap());
     let golden = Golden::open(&folder("EXEGETE_GOLDEN_VALUES")).unwrap();
     for (precision, limit) in [(Precision::F32, LIMIT), (Precision::F64, EXACT_LIMIT)] {
-        let (error, place) = worst(&*open(&folder("EXEGETE_GOLDEN_MODEL"), precision), &golden);
-        println!("{precision:?} {error:.1e} at {place}");
-        assert!(error <= limit, "{precision:?}: {error:.1e} at {place}");
+        let comparison = differences(&*open(&folder("EXEGETE_GOLDEN_MODEL"), precision), &golden);
+        println!("{precision:?} {}", comparison.worst().1);
+        comparison.assert_within(limit);
     }
 }
 
@@ -99,7 +108,7 @@ fn a_folder_of_your_own_matches_transformers() {
 #[test]
 fn a_moved_weight_is_seen() {
     for family in ["bert", "roberta", "xlm-roberta", "distilbert", "electra", "albert"] {
-        let folder = exegete_testkit::golden::root().join(format!("{family}-sequence"));
+        let folder = root().join(format!("{family}-sequence"));
         let golden = Golden::open(&folder).unwrap();
         let model = open(&folder, Precision::F32);
         let learner = model.learner().unwrap();
@@ -111,10 +120,28 @@ fn a_moved_weight_is_seen() {
         let mut value = learner.parameter(&name).unwrap();
         value.data[0] += 0.01;
         let moved = model.open().unwrap().with_params(vec![(name, value)]).unwrap();
-        assert!(worst(&*moved, &golden).0 > LIMIT, "{family}: the moved weight went unseen");
-        assert!(worst(&*model, &golden).0 <= LIMIT, "{family}: the original changed with its view");
+        differences(&*moved, &golden).assert_beyond(LIMIT);
+        differences(&*model, &golden).assert_within(LIMIT);
         assert_ne!(moved.card().fingerprint, model.card().fingerprint);
     }
+}
+
+/// One element that is NaN, another shape, no elements, no inputs: each is seen.
+#[test]
+fn a_planted_nan_another_length_and_nothing_are_failures() {
+    let folder = root().join("bert-sequence");
+    let model = open(&folder, Precision::F32);
+    let mut golden = Golden::open(&folder).unwrap();
+    let changes: [fn(&mut Array); 3] = [
+        |found| *found.data.last_mut().unwrap() = f32::NAN,
+        |found| *found = Array::zeros([found.len() + 1]),
+        |found| *found = Array::zeros([0]),
+    ];
+    for change in changes {
+        assert!(planted(&*model, &golden, &change).check(LIMIT).is_err());
+    }
+    golden.described.inputs.clear();
+    assert!(differences(&*model, &golden).check(LIMIT).is_err());
 }
 
 /// The rows and labels that the recorded parameter gradients belong to.
@@ -129,7 +156,7 @@ fn lesson(model: &dyn Model, golden: &Golden) -> (Vec<Row>, Vec<Label>) {
 #[test]
 fn parameter_gradients_match_autograd() {
     for name in ["bert-sequence", "albert-sequence"] {
-        let folder = exegete_testkit::golden::root().join(name);
+        let folder = root().join(name);
         let golden = Golden::open(&folder).unwrap();
         let expected = tensors(&folder.join("golden_params.safetensors")).unwrap();
         let learning = golden.described.learning.as_ref().unwrap();
@@ -139,10 +166,10 @@ fn parameter_gradients_match_autograd() {
         let select: Vec<String> = expected.keys().cloned().collect();
         assert_eq!(select.len(), learner.parameters().len(), "every parameter has its gradient");
         let (losses, gradients) = learner.gradient(&rows, &labels, &select).unwrap();
-        assert!((losses.iter().sum::<f64>() - learning.loss).abs() < 1e-5);
+        close("loss", &[losses.iter().sum::<f64>()], &[learning.loss], Of::Each(1.0), LIMIT);
+        assert_eq!(select.len(), gradients.len());
         for (name, gradient) in select.iter().zip(&gradients) {
-            let error = gradient.max_abs_diff(&expected[name]) / expected[name].max_abs().max(1.0);
-            assert!(error < 1e-5, "{name}: {error:.1e}");
+            close(name, gradient, &expected[name], Of::Largest(1.0), LIMIT);
         }
         let mut sum: Vec<Array> = gradients.iter().map(|g| Array::zeros(g.shape.clone())).collect();
         let mut count = 0;
@@ -158,17 +185,14 @@ fn parameter_gradients_match_autograd() {
             .unwrap();
         assert_eq!(count, rows.len());
         for (name, (sum, gradient)) in select.iter().zip(sum.iter().zip(&gradients)) {
-            assert!(
-                sum.max_abs_diff(gradient) < 1e-4 * gradient.max_abs().max(1.0),
-                "{name}: rows do not sum up"
-            );
+            close(&format!("rows of {name}"), sum, gradient, Of::Largest(1.0), LIMIT);
         }
     }
 }
 
 #[test]
 fn hessian_vector_products_match_double_backward() {
-    let folder = exegete_testkit::golden::root().join("bert-sequence");
+    let folder = root().join("bert-sequence");
     let golden = Golden::open(&folder).unwrap();
     let stored = tensors(&folder.join("golden_hvp.safetensors")).unwrap();
     let model = open(&folder, Precision::F32);
@@ -178,18 +202,18 @@ fn hessian_vector_products_match_double_backward() {
     let v: Vec<Array> = select.iter().map(|name| stored[&format!("v.{name}")].clone()).collect();
     let learner = model.learner().unwrap();
     let products = learner.hvp(&rows, &labels, &select, &v).unwrap();
+    let mut comparison = Comparison::default();
+    assert_eq!(select.len(), products.len());
     for (name, product) in select.iter().zip(&products) {
-        let expected = &stored[&format!("hv.{name}")];
-        let error = product.max_abs_diff(expected) / expected.max_abs();
-        assert!(error < 1e-4, "{name}: {error:.1e}");
+        comparison.compare(name, product, &stored[&format!("hv.{name}")], Of::Largest(0.0));
     }
+    println!("{:?}", comparison.worst());
+    comparison.assert_within(LIMIT);
     let slopes = learner.directional(&rows, &labels, &select, &v).unwrap();
-    for (i, slope) in slopes.iter().enumerate() {
+    let expected = |i: usize| -> f64 {
         let (_, gradient) = learner.gradient(&rows[i..=i], &labels[i..=i], &select).unwrap();
-        let expected: f64 = gradient.iter().zip(&v).map(|(g, v)| g.dot(v)).sum();
-        assert!(
-            (slope - expected).abs() < 1e-4 * expected.abs().max(1.0),
-            "row {i}: {slope} against {expected}"
-        );
-    }
+        gradient.iter().zip(&v).map(|(g, v)| g.dot(v)).sum()
+    };
+    let expected: Vec<f64> = (0..rows.len()).map(expected).collect();
+    println!("{:e}", close("slopes", &slopes, &expected, Of::Each(1.0), LIMIT));
 }

@@ -2,6 +2,7 @@
 
 mod consistent;
 
+use crate::visible::visible;
 use exegete_core::report::{Item, Provenance, Report, SCHEMA};
 use exegete_core::{Error, Result};
 use serde_json::Value;
@@ -48,11 +49,13 @@ fn schema(found: Option<&Value>) -> Result<()> {
 fn typed<T: serde::de::DeserializeOwned>(value: Option<Value>, place: &str) -> Result<T> {
     let value = value.ok_or_else(|| Error::Input(format!("'{place}' is missing")))?;
     let null = null(&value, place);
-    serde_json::from_value(value).map_err(|error| match null {
-        Some(place) => {
-            Error::Input(format!("{place} is null, expected a number; NaN and infinity have no JSON"))
-        }
-        None => Error::Input(format!("{place}: {error}")),
+    serde_json::from_value(value).map_err(|error| {
+        let message = match null {
+            Some(place) => format!("{place} is null, expected a number; NaN and infinity have no JSON"),
+            None => format!("{place}: {error}"),
+        };
+        // Keys and names of variants are quoted as they stand in the file.
+        Error::Input(visible(&message))
     })
 }
 

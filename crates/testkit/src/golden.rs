@@ -207,48 +207,6 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::Input(format!("{}: {error}", path.display()))
 }
 
-/// Collects differences and says at the end which was the worst.
-#[derive(Debug, Default)]
-pub struct Comparison {
-    compared: usize,
-    worst: f64,
-    place: String,
-}
-
-impl Comparison {
-    /// Compares two values, relative to the larger of 1 and the expected element.
-    pub fn compare(&mut self, place: &str, expected: &Array, found: &Array) {
-        let error = |(a, b): (&f32, &f32)| {
-            let error = f64::from((a - b).abs()) / f64::from(a.abs()).max(1.0);
-            if error.is_nan() { f64::INFINITY } else { error }
-        };
-        let errors = expected.data.iter().zip(&found.data).map(error);
-        let fits = expected.shape == found.shape;
-        let worst = if fits { errors.fold(0.0, f64::max) } else { f64::INFINITY };
-        self.compared += 1;
-        if worst > self.worst || self.compared == 1 {
-            let shapes = format!(" (shape {:?}, expected {:?})", found.shape, expected.shape);
-            self.place = format!("{place}{}", if fits { "" } else { shapes.as_str() });
-            self.worst = worst;
-        }
-    }
-
-    /// The largest error and where it was.
-    pub fn worst(&self) -> (f64, &str) {
-        (self.worst, &self.place)
-    }
-
-    /// Panics where an error was larger than `limit`, or where nothing was compared.
-    pub fn assert_within(&self, limit: f64) {
-        assert!(self.compared > 0, "nothing was compared");
-        let Self { compared, worst, place } = self;
-        assert!(
-            *worst <= limit,
-            "{place}: off by {worst:.2e}, allowed {limit:.0e} ({compared} values compared)"
-        );
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,33 +225,5 @@ mod tests {
             assert!(golden.value(0, "grad.embed_word").unwrap().max_abs() > 0.0, "{}", folder.display());
             assert!(golden.value(0, "nothing").is_none());
         }
-    }
-
-    #[test]
-    fn the_worst_difference_is_named() {
-        let array = |data: &[f32]| Array::new([data.len()], data.to_vec()).unwrap();
-        let mut comparison = Comparison::default();
-        comparison.compare("same", &array(&[1.0]), &array(&[1.0]));
-        comparison.compare("off", &array(&[4.0, 0.5]), &array(&[5.0, 0.5]));
-        comparison.compare("near", &array(&[0.0]), &array(&[0.125]));
-        assert_eq!(comparison.worst(), (0.25, "off"));
-        comparison.assert_within(0.25);
-        comparison.compare("shape", &array(&[0.0]), &array(&[0.0, 0.0]));
-        assert_eq!(comparison.worst().0, f64::INFINITY);
-        comparison.compare("nan", &array(&[0.0]), &array(&[f32::NAN]));
-    }
-
-    #[test]
-    #[should_panic(expected = "nothing was compared")]
-    fn comparing_nothing_is_a_failure() {
-        Comparison::default().assert_within(1.0);
-    }
-
-    #[test]
-    #[should_panic(expected = "off by inf")]
-    fn nan_is_a_failure() {
-        let mut comparison = Comparison::default();
-        comparison.compare("nan", &Array::zeros([1]), &Array::full([1], f32::NAN));
-        comparison.assert_within(1.0);
     }
 }

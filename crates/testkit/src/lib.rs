@@ -4,11 +4,13 @@
 //!   works on it depends on none either.
 //! - [`Net`]: chains of dense layers over numbers, on the engine, for the published closed forms.
 //! - [`Faulty`]: any model with one planted [`Fault`], to show that a suite can fail.
-//! - [`golden`]: expected values recorded from PyTorch, and the comparison with them.
+//! - [`close`], [`check()`], [`Comparison`]: the comparison of numbers, which fails on NaN, on another length and on nothing.
+//! - [`golden`]: expected values recorded from PyTorch.
 //! - [`attributions`]: expected attributions, recorded from PyTorch and Captum.
 //! - [`http`]: as much of HTTP as a server for tests needs.
 
 pub mod attributions;
+mod close;
 mod faulty;
 pub mod golden;
 pub mod http;
@@ -16,6 +18,7 @@ mod net;
 mod reading;
 mod toy;
 
+pub use close::{Comparison, Numbers, Of, check, close};
 pub use faulty::{Fault, Faulty};
 pub use net::{Dense, Net};
 pub use reading::{explaining, outputs, slopes};

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use exegete_core::{Array, Lrp, Open, Pass, Plan, Record, Row, Rules, Seed, Site};
-use exegete_testkit::{Dense, Net};
+use exegete_testkit::{Dense, Net, Of, close};
 
 const RESCALE: Rules = Rules::DeepLift { reveal_cancel: false };
 const REVEAL: Rules = Rules::DeepLift { reveal_cancel: true };
@@ -40,7 +40,7 @@ fn relevance(net: &Net, x: &[f32], lrp: Lrp) -> (Vec<f32>, f64) {
 fn deep_lift_gives_the_published_shares() {
     let check = |net: &Net, x: &[f32], expected: &[f32]| {
         let found = lifted(net, x, Site::named("embed.word"), RESCALE);
-        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?} for {expected:?}");
+        close("shares", &found, expected, Of::Size(1.0), 1e-6);
     };
     check(&Net::rescale(), &[1.0, 2.0], &[2.0, 1.0]);
     // Two nets of one function, of which DeepLIFT tells which is which.
@@ -78,11 +78,8 @@ fn reveal_cancel_sees_both_sides_of_a_minimum() {
 fn relevance_is_the_published_one_and_biases_are_booked() {
     for lrp in [Lrp::Epsilon(0.0), Lrp::Epsilon(1e-9), Lrp::Gamma(0.5), Lrp::AlphaBeta(1.0), Lrp::ZPlus] {
         let (found, booked) = relevance(&Net::relevance(), &[1.0, 2.0, 3.0], lrp);
-        assert!(
-            found.iter().zip([18.0, 36.0, 54.0]).all(|(a, b)| (a - b).abs() < 1e-4),
-            "{lrp:?}: {found:?}"
-        );
-        assert!(booked.abs() < 1e-4, "{lrp:?}: {booked}");
+        close(&format!("{lrp:?}"), &found, &[18.0, 36.0, 54.0], Of::Size(1.0), 1e-4);
+        close(&format!("{lrp:?}, booked"), &[booked], &[0.0], Of::Size(1.0), 1e-4);
     }
     // With α = 2 every layer doubles what is above zero, and there is nothing below to take it back.
     let (found, booked) = relevance(&Net::relevance(), &[1.0, 2.0, 3.0], Lrp::AlphaBeta(2.0));

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::*;
+use {super::panel::available, crate::gemm::View, std::arch::x86_64::*};
 
 /// Columns of a panel: two registers.
 pub(crate) const COLUMNS: usize = 16;
@@ -24,8 +24,16 @@ pub(crate) struct Pack {
 const ROWS_UNTIL_KEPT: usize = 128;
 
 impl Pack {
-    /// All panels, for a product of `rows`; none where it is too early, or while another thread makes them.
-    pub(crate) fn panels(&self, rows: usize, make: impl FnOnce() -> Vec<f32>) -> Option<&[f32]> {
+    /// All panels of w, for a product of `rows`; none where it is too early, or while another thread makes them.
+    ///
+    /// Panics where they were made of a weight of another size, which is a defect of the caller.
+    pub(crate) fn panels(&self, rows: usize, w: Weight<'_>) -> Option<&[f32]> {
+        let panels = self.made(rows, w)?;
+        assert_eq!(panels.len(), w.panels_len(), "panels of a weight of another size");
+        Some(panels)
+    }
+
+    fn made(&self, rows: usize, w: Weight<'_>) -> Option<&[f32]> {
         if let Some(panels) = self.panels.get() {
             return Some(panels);
         }
@@ -33,7 +41,7 @@ impl Pack {
         if !enough || self.claimed.swap(true, Ordering::Relaxed) {
             return None;
         }
-        Some(self.panels.get_or_init(make))
+        Some(self.panels.get_or_init(|| w.panels()))
     }
 }
 
@@ -74,16 +82,24 @@ impl Weight<'_> {
         part.start * self.size.1.next_multiple_of(COLUMNS) + part.column * part.length
     }
 
-    /// Every panel, sweep by sweep.
+    /// Elements of all panels together.
+    fn panels_len(self) -> usize {
+        self.size.0 * self.size.1.next_multiple_of(COLUMNS)
+    }
+
+    /// Every panel, sweep by sweep; panics where the machine cannot or where w leaves its slice.
     #[cfg(target_arch = "x86_64")]
-    pub(crate) fn panels(self) -> Vec<f32> {
+    fn panels(self) -> Vec<f32> {
         let (k, n) = self.size;
-        let mut all = vec![0.0; k * n.next_multiple_of(COLUMNS)];
+        let view = View { offset: 0, row: self.row, col: self.col };
+        assert!(available(), "panels: this machine has no AVX2 and FMA");
+        assert!(view.fits(k, n, self.data.len()), "panels: the weight leaves its slice");
+        let mut all = vec![0.0; self.panels_len()];
         for start in (0..k).step_by(self.sweep()) {
             for column in (0..n).step_by(COLUMNS) {
                 let part = self.part(start, column, n);
                 let panel = &mut all[self.offset(part)..][..part.length * COLUMNS];
-                // SAFETY: only called where `available` holds; the part lies inside w and the panel has its length.
+                // SAFETY: asserted above; the part lies inside w and the panel has its length.
                 #[allow(unsafe_code, reason = "SIMD intrinsics over checked slices")]
                 unsafe {
                     self.fill(panel.as_mut_ptr(), part);
@@ -134,7 +150,7 @@ impl Weight<'_> {
 #[cfg(not(target_arch = "x86_64"))]
 impl Weight<'_> {
     /// Never called: [`available`] is false.
-    pub(crate) fn panels(self) -> Vec<f32> {
+    fn panels(self) -> Vec<f32> {
         Vec::new()
     }
 }
@@ -163,5 +179,32 @@ unsafe fn turn(from: *const f32, stride: usize, to: *mut f32) {
             _mm256_storeu_ps(to.add(32), _mm256_shuffle_ps(hab, hde, 0b01_00_01_00));
             _mm256_storeu_ps(to.add(48), _mm256_shuffle_ps(hab, hde, 0b11_10_11_10));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A weight \[k, n\] over as many elements as are given.
+    fn weight(data: &[f32], size: (usize, usize)) -> Weight<'_> {
+        Weight { data, row: size.1, col: 1, size }
+    }
+
+    #[test]
+    #[cfg_attr(not(target_arch = "x86_64"), ignore = "there are no panels")]
+    #[should_panic(expected = "panels: ")]
+    fn a_weight_that_leaves_its_slice_is_not_read() {
+        weight(&[0.0; 64], (8, 16)).panels();
+    }
+
+    /// Sixteen columns of panels are not read as thirty-two.
+    #[test]
+    #[should_panic(expected = "panels of a weight of another size")]
+    fn panels_of_a_smaller_weight_are_refused() {
+        let pack = Pack::default();
+        assert!(pack.panels.set(vec![0.0; 8 * 16]).is_ok());
+        assert!(pack.panels(1, weight(&[0.0; 8 * 16], (8, 16))).is_some());
+        pack.panels(1, weight(&[0.0; 8 * 32], (8, 32)));
     }
 }

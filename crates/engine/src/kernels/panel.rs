@@ -24,13 +24,13 @@ const TILE_ROWS: usize = 6;
 /// Rows whose part of a sweep stays in the second-level cache.
 const BLOCK_ROWS: usize = 48 * TILE_ROWS;
 
-/// Whether this machine has what the tile needs.
+/// Whether this machine has what the tile needs, and nobody asked to do without.
 pub(crate) fn available() -> bool {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(feature = "general-products")))]
     {
         std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(not(target_arch = "x86_64"), feature = "general-products"))]
     {
         false
     }

@@ -1,6 +1,6 @@
 use super::{max, sum, vectorised};
 use crate::context::Context;
-use crate::op::Heads;
+use crate::heads::Heads;
 use crate::scalar::Scalar;
 use crate::tensor::Tensor;
 
@@ -32,11 +32,11 @@ pub(crate) fn ragged_pull<T: Scalar>(
 }
 
 fn for_maps<T>(heads: &Heads, mut data: &mut [T], mut work: impl FnMut(usize, &mut [T])) {
-    for b in 0..heads.queries.count() {
-        let len = heads.count * heads.queries.len(b) * heads.keys.len(b);
+    for b in 0..heads.queries().count() {
+        let len = heads.count() * heads.queries().len(b) * heads.keys().len(b);
         let (map, rest) = data.split_at_mut(len);
         if len > 0 {
-            work(heads.keys.len(b), map);
+            work(heads.keys().len(b), map);
         }
         data = rest;
     }

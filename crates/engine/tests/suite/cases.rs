@@ -1,6 +1,7 @@
 //! One or more examples of every operation, and how far a backward rule is from central differences.
 
 use exegete_engine::*;
+use exegete_testkit::{Comparison, Of};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -115,7 +116,7 @@ fn attention<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
         [(&[3, 1, 2], &[3, 1, 2]), (&[2, 4, 1], &[5, 1, 3]), (&[1, 0, 2], &[1, 2, 2])];
     for (queries, keys) in shapes {
         let heads = heads(2, 3, queries, keys);
-        let (tq, tk) = (heads.queries.total(), heads.keys.total());
+        let (tq, tk) = (heads.queries().total(), heads.keys().total());
         let maps = heads.total();
         let (q, k, v) = (r.tensor(tq, 6), r.tensor(tk, 6), r.tensor(tk, 6));
         let mut case = |name, op, inputs| cases.push(Case { name, op, inputs });
@@ -189,12 +190,16 @@ impl<T: Scalar> Case<T> {
 impl Case<f64> {
     /// The distance of the rule from central differences, over every element of every input, and relative to the
     /// largest derivative where that is above one.
-    pub(crate) fn error(&self, mode: Mode, table: &dyn Table<f64>) -> f64 {
+    pub(crate) fn error(&self, mode: Mode, table: &dyn Table<f64>) -> Comparison {
         let value = self.value();
         let seed = Random::new(11).off_zero(value.rows(), value.cols());
         let pulls = self.pull(mode, table, &seed).unwrap();
-        let errors = pulls.iter().enumerate().map(|(i, pull)| relative(pull, &self.differences(i, &seed)));
-        errors.fold(0.0, f64::max)
+        let mut comparison = Comparison::default();
+        for (i, pull) in pulls.iter().enumerate() {
+            let name = format!("{} ({:?}, {mode:?}), input {i}", self.name, self.op.kind());
+            comparison.compare(&name, pull, &self.differences(i, &seed), OF);
+        }
+        comparison
     }
 
     fn differences(&self, input: usize, seed: &Tensor<f64>) -> Tensor<f64> {
@@ -228,14 +233,26 @@ pub(crate) fn dot(a: &Tensor<f64>, b: &Tensor<f64>) -> f64 {
     a.data().iter().zip(b.data()).map(|(a, b)| a * b).sum()
 }
 
-/// The largest difference, relative to the largest element of the truth where that is above one. NaN counts as
-/// infinitely far from everything.
+/// Errors are relative to the largest element of the truth where that is above one.
+pub(crate) const OF: Of = Of::Largest(1.0);
+
+/// The largest error of one tensor, infinite where there is nothing to compare or NaN in either.
 pub(crate) fn relative<A: Scalar, B: Scalar>(a: &Tensor<A>, truth: &Tensor<B>) -> f64 {
-    assert_eq!((a.rows(), a.cols()), (truth.rows(), truth.cols()), "different shapes");
-    let pairs = || a.data().iter().zip(truth.data()).map(|(a, b)| (a.value(), b.value()));
-    let scale = pairs().map(|(_, b)| b.abs()).fold(1.0, f64::max);
-    let far = |(a, b): (f64, f64)| if (a - b).is_nan() { f64::INFINITY } else { (a - b).abs() };
-    pairs().map(far).fold(0.0, f64::max) / scale
+    Comparison::default().compare("", a, truth, OF)
+}
+
+#[test]
+fn a_planted_nan_another_shape_and_nothing_are_infinitely_far() {
+    let right = Random::new(1).tensor::<f64>(3, 4);
+    assert_eq!(relative(&right, &right), 0.0);
+    let nan = nudged(&right, 7, f64::NAN);
+    for (a, b) in [(&nan, &right), (&right, &nan), (&nan, &nan)] {
+        assert_eq!(relative(a, b), f64::INFINITY);
+    }
+    let flat = Tensor::new(4, 3, right.data().to_vec());
+    assert_eq!(relative(&flat, &right), f64::INFINITY);
+    let empty = Tensor::<f64>::new(0, 4, Vec::new());
+    assert_eq!(relative(&empty, &empty), f64::INFINITY);
 }
 
 /// The bits of every element, by which two results are the same or not.

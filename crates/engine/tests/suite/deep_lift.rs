@@ -74,7 +74,7 @@ fn difference(x: &Tensor<f64>) -> Tensor<f64> {
 fn twice(case: &Case<f64>) -> Op<f64> {
     let doubled = |heads: &Heads| {
         let lengths = |s: &Segments| (0..s.count()).map(|i| s.len(i)).collect::<Vec<_>>().repeat(2);
-        cases::heads(heads.count, heads.width, &lengths(&heads.queries), &lengths(&heads.keys))
+        cases::heads(heads.count(), heads.width(), &lengths(heads.queries()), &lengths(heads.keys()))
     };
     match &case.op {
         Op::Gather(index) => {
@@ -163,8 +163,9 @@ fn the_gradient_in_place_of_any_rule_is_noticed() {
     let pairs = pairs(&cases::drawn(20));
     for kind in bent {
         let gaps = pairs.iter().filter(|pair| pair.both.op.kind() == kind);
-        let worst = gaps.map(|pair| pair.gap(&Naive(kind)).unwrap()).fold(0.0, f64::max);
-        assert!(worst > 1e-3, "{kind:?}: {worst:e}");
+        let gaps: Vec<f64> = gaps.map(|pair| pair.gap(&Naive(kind)).unwrap()).collect();
+        let seen = gaps.iter().any(|gap| *gap > 1e-3) && gaps.iter().all(|gap| gap.is_finite());
+        assert!(seen, "{kind:?}: {gaps:?}");
     }
 }
 

@@ -1,7 +1,8 @@
 //! Fused kernels equal their plain composition; results depend neither on neighbours nor on threads.
 
-use crate::cases::{self, Random, bits, relative};
+use crate::cases::{self, OF, Random, bits, relative};
 use exegete_engine::*;
+use exegete_testkit::{Comparison, Of, check};
 use std::sync::Arc;
 
 /// Outputs of a computation and the gradients of all its inputs, for a random seed.
@@ -20,8 +21,20 @@ fn run<T: Scalar>(
     std::iter::once(out.value).chain(gradients.into_iter().map(Option::unwrap)).collect()
 }
 
-/// The worst difference between the fused and the lowered run.
-fn gap<T: Scalar>(inputs: &[Tensor<T>], build: impl Fn(&mut Tape<T>, &[Var<T>]) -> Var<T>) -> f64 {
+/// What two lists of tensors differ by: as many, and each like its partner.
+fn compare<T: Scalar>(comparison: &mut Comparison, name: &str, found: &[Tensor<T>], truth: &[Tensor<T>]) {
+    comparison.compare(&format!("{name}, tensors"), &[found.len() as f64], &[truth.len() as f64], OF);
+    for (i, (found, truth)) in found.iter().zip(truth).enumerate() {
+        comparison.compare(&format!("{name}, tensor {i}"), found, truth, OF);
+    }
+}
+
+/// What the fused run differs by from the lowered one.
+fn gap<T: Scalar>(
+    comparison: &mut Comparison,
+    inputs: &[Tensor<T>],
+    build: impl Fn(&mut Tape<T>, &[Var<T>]) -> Var<T>,
+) {
     let ctx = Context::new(1);
     let [fused, lowered] = [Mode::Gradient, Mode::Lowered].map(|mode| run(&ctx, mode, inputs, &build));
     let plain = {
@@ -29,47 +42,48 @@ fn gap<T: Scalar>(inputs: &[Tensor<T>], build: impl Fn(&mut Tape<T>, &[Var<T>]) 
         let inputs: Vec<_> = inputs.iter().cloned().map(Var::from).collect();
         build(&mut tape, &inputs).value
     };
-    let unrecorded = relative(&plain, &lowered[0]);
-    fused.iter().zip(&lowered).map(|(a, b)| relative(a, b)).fold(unrecorded, f64::max)
+    comparison.compare("unrecorded", &plain, &lowered[0], OF);
+    compare(comparison, "fused", &fused, &lowered);
 }
 
-fn attention_gap<T: Scalar>(length: usize, count: usize, width: usize) -> f64 {
+fn attention_gap<T: Scalar>(comparison: &mut Comparison, length: usize, count: usize, width: usize) {
     let keys = [length, 3, 71 - length];
     let queries = [71 - length, 1, length];
     let heads = cases::heads(count, width, &queries, &keys);
     let r = &mut Random::new(length as u64);
     let hidden = count * width;
     let inputs = [r.tensor(72, hidden), r.tensor(74, hidden), r.tensor(74, hidden)];
-    gap::<T>(&inputs, |tape, x| tape.attention(&heads, x[0].clone(), x[1].clone(), x[2].clone()))
+    gap::<T>(comparison, &inputs, |tape, x| tape.attention(&heads, x[0].clone(), x[1].clone(), x[2].clone()));
 }
 
-fn norm_gap<T: Scalar>(rows: usize, cols: usize) -> f64 {
+fn norm_gap<T: Scalar>(comparison: &mut Comparison, rows: usize, cols: usize) {
     let r = &mut Random::new(rows as u64);
     let inputs: [Tensor<T>; 4] =
         [r.tensor(rows, cols), r.tensor(rows, cols), r.tensor(1, cols), r.tensor(1, cols)];
-    let sum = gap(&inputs, |tape, x| {
+    gap(comparison, &inputs, |tape, x| {
         let [x, residual, gain, bias] = x else { panic!("four inputs") };
         tape.add_layer_norm(x.clone(), residual.clone(), gain.clone(), bias.clone(), 1e-3)
     });
     let inputs = [inputs[0].clone(), inputs[2].clone(), inputs[3].clone()];
-    sum.max(gap(&inputs, |tape, x| tape.layer_norm(x[0].clone(), x[1].clone(), x[2].clone(), 1e-3)))
+    gap(comparison, &inputs, |tape, x| tape.layer_norm(x[0].clone(), x[1].clone(), x[2].clone(), 1e-3));
 }
 
 #[test]
 fn fused_equals_lowered() {
-    let mut worst = [0.0f64; 4];
+    let (mut double, mut single) = (Comparison::default(), Comparison::default());
     for length in 1..=70 {
         for (count, width) in [(2, 9), (1, 5), (3, 16)] {
-            worst[0] = worst[0].max(attention_gap::<f64>(length, count, width));
-            worst[1] = worst[1].max(attention_gap::<f32>(length, count, width));
+            attention_gap::<f64>(&mut double, length, count, width);
+            attention_gap::<f32>(&mut single, length, count, width);
         }
     }
     for cols in (2..40).chain([64, 100, 257]) {
-        worst[2] = worst[2].max(norm_gap::<f64>(cols % 7 + 1, cols));
-        worst[3] = worst[3].max(norm_gap::<f32>(cols % 7 + 1, cols));
+        norm_gap::<f64>(&mut double, cols % 7 + 1, cols);
+        norm_gap::<f32>(&mut single, cols % 7 + 1, cols);
     }
-    println!("worst: attention f64, f32, norm f64, f32: {worst:?}");
-    assert!(worst[0].max(worst[2]) <= 1e-12 && worst[1].max(worst[3]) <= 1e-5, "{worst:?}");
+    println!("worst: {:?}, {:?}", double.worst(), single.worst());
+    double.assert_within(1e-12);
+    single.assert_within(1e-5);
 }
 
 /// Where the lowered tape is not what it says, `gap` must notice.
@@ -77,17 +91,41 @@ fn fused_equals_lowered() {
 fn a_wrong_composition_is_noticed() {
     let r = &mut Random::new(1);
     let inputs: [Tensor<f64>; 3] = [r.tensor(4, 6), r.tensor(1, 6), r.tensor(1, 6)];
-    let wrong = gap(&inputs, |tape, x| {
+    let mut wrong = Comparison::default();
+    gap(&mut wrong, &inputs, |tape, x| {
         let epsilon = if tape.mode() == Mode::Lowered { 1.1e-3 } else { 1e-3 };
         tape.layer_norm(x[0].clone(), x[1].clone(), x[2].clone(), epsilon)
     });
-    assert!(wrong > 1e-6);
+    wrong.assert_beyond(1e-6);
+}
+
+/// One NaN among thousands of numbers, a tensor less, another length, no tensors.
+#[test]
+fn a_planted_nan_another_length_and_nothing_are_noticed() {
+    let right = [Random::new(1).tensor::<f64>(40, 50), Random::new(2).tensor(1, 50)];
+    let red = |found: &[Tensor<f64>], truth: &[Tensor<f64>]| {
+        let mut comparison = Comparison::default();
+        compare(&mut comparison, "planted", found, truth);
+        comparison.check(1e-12).is_err()
+    };
+    let with = |planted: Tensor<f64>| [right[0].clone(), planted];
+    assert!(!red(&right, &right));
+    let nan = with(cases::nudged(&right[1], 31, f64::NAN));
+    assert!(red(&nan, &right) && red(&right, &nan) && red(&nan, &nan));
+    assert!(red(&right[..1], &right) && red(&with(Random::new(2).tensor(1, 49)), &right));
+    let empty = with(Tensor::new(0, 50, Vec::new()));
+    assert!(red(&empty, &empty) && red(&[], &right));
+    // In the run itself: an input that is NaN leaves no number to agree on.
+    let mut comparison = Comparison::default();
+    gap(&mut comparison, &[cases::nudged(&right[0], 31, f64::NAN)], |tape, x| {
+        tape.apply(Op::Unary(Unary::Gelu), [x[0].clone()])
+    });
+    assert!(comparison.check(1.0).is_err());
 }
 
 #[test]
 fn single_precision_functions_match_double() {
     use Unary::*;
-    let mut worst = Vec::new();
     for f in cases::UNARY {
         let (low, high) = if [Ln, Sqrt, Recip].contains(&f) { (0.05, 20.0) } else { (-12.0, 12.0) };
         // Exact in single precision, so that both see the same inputs.
@@ -98,17 +136,22 @@ fn single_precision_functions_match_double() {
         let build = |t: &mut Tape<f64>, x: &[Var<f64>]| t.apply(Op::Unary(f), [x[0].clone()]);
         let double = run(&Context::new(1), Mode::Gradient, std::slice::from_ref(&wide), build);
         // Each element relative to the size of what goes in or comes out, where that is above one.
-        let far = |a: &Tensor<f32>, b: &Tensor<f64>| {
-            let errors = a.data().iter().zip(b.data()).zip(wide.data());
-            errors
-                .map(|((&a, b), x)| (f64::from(a) - b).abs() / b.abs().max(x.abs()).max(1.0))
-                .fold(0.0, f64::max)
+        let sized = |values: &[f64], truth: &Tensor<f64>| -> Vec<f64> {
+            let sizes = truth.data().iter().zip(wide.data()).map(|(b, x)| b.abs().max(x.abs()).max(1.0));
+            values.iter().zip(sizes).map(|(value, size)| value / size).collect()
         };
-        worst.push((f, far(&single[0], &double[0]), far(&single[1], &double[1])));
-    }
-    println!("{worst:?}");
-    for (f, value, slope) in worst {
-        assert!(value <= 3e-7 && slope <= 3e-7, "{f:?}: value {value:e}, slope {slope:e}");
+        for (what, single, double) in [("value", &single[0], &double[0]), ("slope", &single[1], &double[1])] {
+            assert_eq!(single.data().len(), wide.data().len());
+            let found = sized(single.map(f64::from).data(), double);
+            let error = check(
+                &format!("{what} of {f:?}"),
+                &found,
+                &sized(double.data(), double),
+                Of::Size(1.0),
+                3e-7,
+            );
+            println!("{what} of {f:?}: {:e}", error.unwrap());
+        }
     }
 }
 
@@ -195,15 +238,16 @@ fn threads_do_not_matter_and_repeats_give_the_same_bits() {
             })
             .collect();
         for other in &results[1..] {
-            let worst = other.iter().zip(&results[0]).map(|(a, b)| relative(a, b)).fold(0.0, f64::max);
-            println!("{mode:?}: {worst:e}");
-            assert!(worst <= 1e-6, "{worst:e}");
+            let mut comparison = Comparison::default();
+            compare(&mut comparison, &format!("{mode:?}"), other, &results[0]);
+            println!("{:?}", comparison.worst());
+            comparison.assert_within(1e-6);
         }
     }
 }
 
-/// The worst difference between each sequence alone and within the batch, in values and gradients at x.
-fn neighbours(lengths: &[usize], batched: &Heads) -> f64 {
+/// What each sequence alone differs by from itself within the batch, in values and gradients at x.
+fn neighbours(lengths: &[usize], batched: &Heads) -> Comparison {
     let inputs = layer_inputs(lengths.iter().sum());
     let ctx = Context::new(1);
     let alone = |seed: &Tensor<f32>, x: &Tensor<f32>, heads: &Heads| {
@@ -219,26 +263,24 @@ fn neighbours(lengths: &[usize], batched: &Heads) -> f64 {
     let seed = Random::new(6).tensor(inputs[0].rows(), HIDDEN);
     let together = alone(&seed, &inputs[0], batched);
     let all = Segments::new(lengths.iter().copied());
-    let mut worst = 0.0f64;
+    let mut comparison = Comparison::default();
     for (b, &length) in lengths.iter().enumerate() {
         let rows = |x: &Tensor<f32>| {
             let range = all.range(b);
             Tensor::new(length, HIDDEN, x.data()[range.start * HIDDEN..range.end * HIDDEN].to_vec())
         };
         let own = alone(&rows(&seed), &rows(&inputs[0]), &cases::heads(4, HIDDEN / 4, &[length], &[length]));
-        for (own, batch) in own.iter().zip(&together) {
-            worst = worst.max(relative(&rows(batch), own));
-        }
+        compare(&mut comparison, &format!("sequence {b}"), &together.each_ref().map(rows), &own);
     }
-    worst
+    comparison
 }
 
 #[test]
 fn a_sequence_does_not_depend_on_its_neighbours() {
     let lengths = [13, 1, 70, 2, 33, 16];
-    let worst = neighbours(&lengths, &cases::heads(4, HIDDEN / 4, &lengths, &lengths));
-    println!("worst: {worst:e}");
-    assert!(worst <= 1e-6, "{worst:e}");
+    let comparison = neighbours(&lengths, &cases::heads(4, HIDDEN / 4, &lengths, &lengths));
+    println!("worst: {:?}", comparison.worst());
+    comparison.assert_within(1e-6);
 }
 
 /// The planted leak: one sequence sees the next one's first token, as with a wrong padding mask.
@@ -246,5 +288,5 @@ fn a_sequence_does_not_depend_on_its_neighbours() {
 fn a_leak_between_sequences_is_noticed() {
     let lengths = [13, 1, 70, 2, 33, 16];
     let leaky = [14, 0, 70, 2, 33, 16];
-    assert!(neighbours(&lengths, &cases::heads(4, HIDDEN / 4, &leaky, &leaky)) > 1e-3);
+    neighbours(&lengths, &cases::heads(4, HIDDEN / 4, &leaky, &leaky)).assert_beyond(1e-3);
 }

@@ -2,8 +2,10 @@
 
 use crate::cases::{self, Case, Random, UNARY, bits, relative};
 use exegete_engine::*;
+use exegete_testkit::Comparison;
 
-const TOLERANCE: f64 = 1e-6;
+/// Four times what the README says was measured: other processors sum in another order.
+pub(crate) const TOLERANCE: f64 = 4.0 * 2e-9;
 
 #[test]
 fn every_kind_of_operation_has_a_case() {
@@ -14,12 +16,13 @@ fn every_kind_of_operation_has_a_case() {
 
 #[test]
 fn rules_match_central_differences() {
-    let mut worst = (0.0, "");
+    let mut worst = (0.0, String::new());
     for mode in [Mode::Gradient, Mode::Lowered] {
         for case in cases::all() {
             let error = case.error(mode, &Gradient);
-            assert!(error <= TOLERANCE, "{} ({:?}, {mode:?}): {error:e}", case.name, case.op.kind());
-            worst = if error > worst.0 { (error, case.op.kind().name()) } else { worst };
+            error.assert_within(TOLERANCE);
+            let (error, place) = error.worst();
+            worst = if error > worst.0 { (error, place.to_owned()) } else { worst };
         }
     }
     println!("worst: {worst:?}");
@@ -52,6 +55,7 @@ enum Fault {
     Dropped,
     LastRowLost,
     Doubled,
+    NotANumber,
 }
 
 struct Faulty {
@@ -79,6 +83,7 @@ impl Table<f64> for Faulty {
                 Tensor::new(g.rows(), g.cols(), kept.collect())
             }
             Fault::Doubled => g.map(|g| 2.0 * g),
+            Fault::NotANumber => g.map(|_| f64::NAN),
         };
         Gradient.pull(node, g, sink)
     }
@@ -91,8 +96,11 @@ fn planted_faults_turn_the_check_red() {
         let kind = case.op.kind();
         for fault in [Negated, Zeroed, Dropped, LastRowLost, Doubled] {
             let error = case.error(Mode::Gradient, &Faulty { kind, fault });
-            assert!(error > 1e-3, "{fault:?} went unnoticed in {}: {error:e}", case.name);
+            println!("{fault:?} in {}", case.name);
+            error.assert_beyond(1e-3);
         }
+        let nan = case.error(Mode::Gradient, &Faulty { kind, fault: NotANumber });
+        assert!(nan.check(TOLERANCE).is_err(), "NaN went unnoticed in {}", case.name);
     }
 }
 
@@ -186,7 +194,7 @@ fn a_missing_rule_is_an_error_that_names_the_operation() {
 /// Random graphs: values used twice, kept or overwritten in place, with several nodes asked for at once.
 #[test]
 fn random_graphs_match_central_differences() {
-    let mut worst = 0.0f64;
+    let mut comparison = Comparison::default();
     for seed in 0..60 {
         let graph = Graph::new(seed);
         let x = Random::new(100 + seed).tensor(3, 5);
@@ -197,10 +205,10 @@ fn random_graphs_match_central_differences() {
         let step = 1e-5;
         let at = |i, step| graph.value(&cases::nudged(&x, i, step));
         let slopes = (0..15).map(|i| (at(i, step) - at(i, -step)) / (2.0 * step)).collect();
-        worst = worst.max(relative(&plain[0], &Tensor::new(3, 5, slopes)));
+        comparison.compare(&format!("graph {seed}"), &plain[0], &Tensor::new(3, 5, slopes), cases::OF);
     }
-    assert!(worst <= TOLERANCE, "{worst:e}");
-    println!("worst: {worst:e}");
+    println!("worst: {:?}", comparison.worst());
+    comparison.assert_within(TOLERANCE);
 }
 
 /// Each step applies an operation to earlier values, of which every other one is dropped on the way.

@@ -1,6 +1,7 @@
 //! Products with a weight: right, and to the bit the same whatever else is in the batch and whether panels are kept.
 
 use exegete_engine::{Context, Gradient, Mode, Op, Scalar, Tape, Tensor, Var};
+use exegete_testkit::Of;
 
 fn numbers<T: Scalar>(rows: usize, cols: usize, seed: usize) -> Tensor<T> {
     let number = |i: usize| ((i * 7919 + seed * 104_729) % 2003) as f64 / 1001.0 - 1.0;
@@ -21,10 +22,7 @@ fn linear<T: Scalar>(threads: usize, rows: usize, w: &Tensor<T>, bias: bool) -> 
 
 #[track_caller]
 fn close(found: &[f32], exact: &[f64], what: &str) {
-    let largest = exact.iter().fold(0.0, |top: f64, x| top.max(x.abs()));
-    for (f, e) in found.iter().zip(exact) {
-        assert!((f64::from(*f) - e).abs() < 1e-5 * largest, "{what}: {f} against {e}");
-    }
+    exegete_testkit::close(what, found, exact, Of::Largest(0.0), 1e-5);
 }
 
 /// Outputs and inputs: whole panels and sweeps, and both with edges.
@@ -58,11 +56,11 @@ fn a_wrong_weight_is_seen() {
 
 /// Without these instructions the general product does everything, and its sums depend on the number of rows.
 fn by_panels() -> bool {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(feature = "general-products")))]
     {
         is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(not(target_arch = "x86_64"), feature = "general-products"))]
     {
         false
     }
@@ -71,7 +69,7 @@ fn by_panels() -> bool {
 #[test]
 fn kept_panels_threads_and_neighbours_change_no_bit() {
     if !by_panels() {
-        return println!("this machine has no products by panels");
+        return println!("there are no products by panels");
     }
     for (outputs, inputs) in SHAPES {
         let (fresh, kept) =

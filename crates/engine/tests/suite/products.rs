@@ -3,6 +3,7 @@
 use crate::cases::{self, Random};
 use exegete_engine::gemm::{Product, View};
 use exegete_engine::{Context, Dual, Scalar};
+use exegete_testkit::{Comparison, Of};
 
 /// A view of `[rows, cols]` with random gaps, perhaps transposed, and the length of slice that it needs.
 fn view(r: &mut Random, rows: usize, cols: usize) -> (View, usize) {
@@ -46,7 +47,7 @@ impl Shape {
 /// The worst difference over `count` products, relative to the root of the inner length.
 fn worst<T: Scalar>(number: fn(f64, f64) -> T, count: usize, shape: fn(&mut Random) -> Shape) -> f64 {
     let r = &mut Random::new(21);
-    let mut worst = 0.0f64;
+    let (mut found, mut expected) = (Vec::new(), Vec::new());
     for _ in 0..count {
         let Shape { mnk, views: [(dst_view, dst_len), (lhs_view, lhs_len), (rhs_view, rhs_len)] } = shape(r);
         let (m, n, k) = mnk;
@@ -69,12 +70,21 @@ fn worst<T: Scalar>(number: fn(f64, f64) -> T, count: usize, shape: fn(&mut Rand
         let sides = ((&lhs[..], lhs_view), (&rhs[..], rhs_view));
         let product = Product::new(mnk, (&mut dst, dst_view), sides.0, sides.1);
         T::product(&product.accumulate(accumulate).scale(scale).threads(1 + r.below(3)));
-        for (a, b) in dst.iter().zip(&truth) {
-            let far = (a.value() - b.v).abs().max((a.tangent() - b.t).abs());
-            worst = worst.max(if far.is_nan() { f64::INFINITY } else { far / (k as f64).sqrt().max(1.0) });
-        }
+        let size = (k as f64).sqrt().max(1.0);
+        found.extend(dst.iter().flat_map(|x| [x.value() / size, x.tangent() / size]));
+        expected.extend(truth.iter().flat_map(|x| [x.v / size, x.t / size]));
     }
-    worst
+    Comparison::default().compare("products", &found, &expected, Of::Size(1.0))
+}
+
+/// A destination of one NaN, in the value or in the tangent alone.
+#[test]
+fn a_planted_nan_is_infinitely_far() {
+    let one = |r: &mut Random| Shape { mnk: (1, 1, 1), ..Shape::flat(r) };
+    assert!(worst::<f64>(|v, _| v, 3, one) <= 5e-14);
+    assert_eq!(worst::<f64>(|_, _| f64::NAN, 3, one), f64::INFINITY);
+    assert_eq!(worst::<Dual<f64>>(|v, _| Dual { v, t: f64::NAN }, 3, one), f64::INFINITY);
+    assert_eq!(worst::<f64>(|v, _| v, 0, one), f64::INFINITY, "no products");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `exegete model …`, `exegete bench` and the help.
 
-use crate::harness::{assert_snapshot, exegete, golden};
+use crate::harness::{exegete, golden};
+use crate::snapshot::assert_snapshot;
 use serde_json::Value;
 
 #[test]

@@ -2,7 +2,8 @@
 
 mod elsewhere;
 
-use crate::harness::{Run, assert_error, assert_snapshot, exegete, golden};
+use crate::harness::{Run, assert_error, exegete, golden};
+use crate::snapshot::assert_snapshot;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Command, Stdio};

@@ -1,12 +1,16 @@
 //! `exegete explain`, `show` and `methods`: every format, every kind of target, odd texts, killed runs.
 
-use crate::harness::{Run, assert_error, assert_snapshot, exegete, exegete_reading, file, golden};
+mod fixtures;
+mod snapshots;
+
+use crate::harness::{Run, assert_error, exegete, exegete_reading, file, golden};
+use crate::snapshot::assert_snapshot;
 use serde_json::Value;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const TEXT: &str = "A warm and honest film.";
+pub(super) const TEXT: &str = "A warm and honest film.";
 
 fn explain(model: &str, args: &[&str]) -> Run {
     let folder = golden(model);

@@ -8,7 +8,10 @@ mod endpoint;
 mod eval;
 mod explain;
 mod harness;
+#[cfg(unix)]
+mod overwrite;
 mod predict;
 #[cfg(unix)]
 mod remote;
+mod snapshot;
 mod train;

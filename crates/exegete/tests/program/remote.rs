@@ -1,6 +1,7 @@
 //! Black boxes from the command line; `crates/models/tests/remote` has every fault.
 
-use crate::harness::{assert_error, assert_snapshot, exegete, file};
+use crate::harness::{assert_error, exegete, file};
+use crate::snapshot::assert_snapshot;
 use serde_json::Value;
 
 /// A model that says no to every text, two texts a request: what is asked for must be what is sent.

@@ -40,7 +40,7 @@ mod tests {
         assert_eq!(moments.means, [3.0, 1e9 + 1.0]);
         // Squared distances 4 + 1 + 9 and 1 + 1 + 4, over two, over three.
         let expected = [(14.0f64 / 6.0).sqrt(), 1.0];
-        moments.errors().iter().zip(expected).for_each(|(found, e)| assert!((found - e).abs() < 1e-6));
+        exegete_testkit::close("errors", &moments.errors(), &expected, exegete_testkit::Of::Size(1.0), 1e-6);
         let mut one = Moments::default();
         one.add(&[1.0]);
         assert_eq!(one.errors(), [f64::INFINITY]);

@@ -3,6 +3,7 @@
 use crate::games::{Closed, Polynomial, adaptive, fixed, gloves, random};
 use exegete_methods::perturbation::partition_shap::{self, Rows};
 use exegete_methods::perturbation::{Shares, Tree, exact_shap, kernel_shap, permutation_shap};
+use exegete_testkit::{Comparison, Of, check};
 
 type Value<'a> = &'a dyn Fn(&[bool]) -> f64;
 type Way<'a> = &'a dyn Fn(usize, Value<'_>) -> Vec<f64>;
@@ -32,8 +33,8 @@ fn partition(players: usize, value: Value<'_>) -> Vec<f64> {
 
 #[track_caller]
 fn close(found: &[f64], expected: &[f64], within: f64) {
-    let near = found.iter().zip(expected).all(|(f, e)| (f - e).abs() <= within);
-    assert!(near && found.len() == expected.len(), "found {found:?}, expected {expected:?}");
+    let near = check("values", found, expected, Of::Size(1.0), within);
+    assert!(near.is_ok(), "{near:?}: found {found:?}, expected {expected:?}");
 }
 
 /// relu(s − 10) + 3·relu(s + 1) − 1 with s the sum of those there, and of a baseline for the others.
@@ -51,7 +52,8 @@ fn published_values_of_captums_model() {
         close(&exact(n, value), expected, 1e-4);
         close(&kernel(n, value), expected, 1e-4);
         let found = permutation(n, value);
-        let sure = found.errors.iter().fold(0.0, |top: f64, error| top.max(*error));
+        assert!(found.errors.iter().all(|error| error.is_finite()), "{:?}", found.errors);
+        let sure = found.errors.iter().copied().fold(0.0, f64::max);
         close(&found.values, expected, 4.0 * sure + 1e-4);
     };
     check(&model([20.0, 50.0, 30.0], [0.0; 3]), &[76.6667, 196.6667, 116.6667]);
@@ -81,7 +83,7 @@ fn nobody_and_one_alone() {
     let nobody = |_: &[bool]| 3.0;
     let alone = |there: &[bool]| if there[0] { 5.0 } else { 2.0 };
     for way in ALL {
-        close(&way(0, &nobody), &[], 0.0);
+        assert!(way(0, &nobody).is_empty());
         close(&way(1, &alone), &[3.0], 1e-12);
     }
 }
@@ -99,7 +101,8 @@ fn broken(way: Way<'_>) -> [f64; 4] {
     let (first, second) = (way(4, &one), way(4, &other));
     let both = way(4, &|there: &[bool]| one(there) + other(there));
     let total = one(&[true; 4]) - one(&[false; 4]);
-    let added = (0..4).map(|i| (first[i] + second[i] - both[i]).abs()).fold(0.0, f64::max);
+    let sum: Vec<f64> = first.iter().zip(&second).map(|(first, second)| first + second).collect();
+    let added = Comparison::default().compare("both", &sum, &both, Of::Size(1.0));
     [(first.iter().sum::<f64>() - total).abs(), (first[0] - first[1]).abs(), first[3].abs(), added]
 }
 
@@ -148,8 +151,15 @@ fn every_promise_can_be_broken() {
         ("additivity", &squared),
     ];
     for (i, (promise, fault)) in faults.into_iter().enumerate() {
-        assert!(broken(fault)[i] > 0.02, "{promise} is not seen to be broken: {:?}", broken(fault));
+        let by = broken(fault)[i];
+        assert!(by.is_finite() && by > 0.02, "{promise} is not seen to be broken: {by}");
     }
+    let within = |found: [f64; 4]| found.map(|found| found <= 0.02);
+    let nan = changed(|found| found.iter_mut().for_each(|value| *value = f64::NAN));
+    assert_eq!(within(broken(&nan)), [false; 4], "NaN keeps a promise");
+    // The third of four is in none but the sums.
+    let one = changed(|found| found[2] = f64::NAN);
+    assert_eq!(within(broken(&one)), [false, true, true, false]);
 }
 
 #[test]

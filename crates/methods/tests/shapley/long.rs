@@ -20,8 +20,9 @@ fn text(n: usize) -> Closed<impl Fn(&[bool]) -> f64> {
     })
 }
 
-/// The root of the sum of squared differences, relative to the largest value.
+/// The root of the sum of squared differences, relative to the largest value; NaN where a value is.
 fn apart(found: &Shares, exact: &Shares) -> f64 {
+    assert_eq!(found.values.len(), exact.values.len());
     let largest = exact.values.iter().fold(0.0, |top: f64, value| top.max(value.abs()));
     let squares = found.values.iter().zip(&exact.values).map(|(f, e)| (f - e).powi(2));
     squares.sum::<f64>().sqrt() / largest

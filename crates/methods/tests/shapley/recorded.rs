@@ -3,6 +3,7 @@
 use crate::games::{Closed, Polynomial, fixed, random};
 use exegete_methods::perturbation::partition_shap::{self, Rows};
 use exegete_methods::perturbation::{Shares, Tree, exact_shap, kernel_shap, permutation_shap};
+use exegete_testkit::{Of, check};
 use serde_json::Value;
 
 fn games() -> Vec<Value> {
@@ -34,13 +35,31 @@ fn tree(game: &Value) -> Tree {
     Tree::of_pairs(pairs.len() + 1, &pairs).unwrap()
 }
 
+/// Whether the values are the recorded ones, and sum to the difference.
+fn same(name: &Value, found: &Shares, expected: &Value) -> Result<(), String> {
+    let name = name.to_string();
+    check(&name, &found.values, &numbers(expected), Of::Size(1.0), 1e-6)?;
+    let sum: f64 = found.values.iter().sum();
+    check(&format!("{name}, sum"), &[sum], &[found.difference()], Of::Size(1.0), 1e-12).map(drop)
+}
+
 #[track_caller]
 fn close(name: &Value, found: &Shares, expected: &Value) {
-    let expected = numbers(expected);
-    let apart = found.values.iter().zip(&expected).fold(0.0, |top: f64, (f, e)| top.max((f - e).abs()));
-    assert!(apart < 1e-6 && found.values.len() == expected.len(), "{name}: {apart:e}");
-    let sum: f64 = found.values.iter().sum();
-    assert!((sum - found.difference()).abs() < 1e-12, "{name}: {sum} is not {}", found.difference());
+    assert_eq!(same(name, found, expected), Ok(()));
+}
+
+#[test]
+fn a_planted_nan_another_length_and_nothing_are_failures() {
+    let games = games();
+    let game = games.iter().find(|game| game["exact"].is_array()).unwrap();
+    let right = exact_shap::shares(&mut closed(game), 12).unwrap();
+    let red = |change: fn(&mut Vec<f64>)| {
+        let mut found = right.clone();
+        change(&mut found.values);
+        same(&game["name"], &found, &game["exact"]).is_err()
+    };
+    assert!(!red(|_| {}));
+    assert!(red(|values| values[1] = f64::NAN) && red(|values| values.push(0.0)) && red(Vec::clear));
 }
 
 #[test]

@@ -61,6 +61,9 @@ fn what_does_not_fit_together_is_named() {
         ("\"bins\":[0.01,", "\"bins\":[", &["checks: comprehensiveness", "'own' has 5", "'bins' has 4"]),
         ("\"shares\":[0.0,", "\"shares\":[", &["deletion", "'shares' has 10"]),
         ("\"seed\":0", "\"seed\":\"x\"", &["provenance", "invalid type"]),
+        // A message stays one line whatever it quotes.
+        ("\"kind\":\"attribution\"", "\"kind\":\"po\\nem\\u001b\"", &["items[0]", "po em␛"]),
+        ("\"seed\":0", "\"a\\nb\":null,\"seed\":\"x\"", &["provenance.a b is null"]),
         ("\"items\":[", "\"items\":4,\"more\":[", &["'items' must be a list"]),
     ] {
         let json = full();

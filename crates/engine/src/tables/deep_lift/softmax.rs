@@ -1,6 +1,6 @@
 use super::halves::{split, texts_only};
 use crate::context::Context;
-use crate::op::Heads;
+use crate::heads::Heads;
 use crate::scalar::Real;
 use crate::tensor::Tensor;
 
@@ -15,9 +15,9 @@ pub(super) fn ragged<T: Real>(
     let ((s, s0), (p, p0)) = (split(scores), split(probs));
     texts_only(ctx, 1, heads.total(), |out| {
         let mut at = 0;
-        for sequence in 0..heads.queries.count() / 2 {
-            let width = heads.keys.len(sequence);
-            for _ in 0..heads.count * heads.queries.len(sequence) {
+        for sequence in 0..heads.queries().count() / 2 {
+            let width = heads.keys().len(sequence);
+            for _ in 0..heads.count() * heads.queries().len(sequence) {
                 let own = at..at + width;
                 let (s, s0, p, p0) = (&s[own.clone()], &s0[own.clone()], &p[own.clone()], &p0[own.clone()]);
                 // Probabilities may be rounded to nothing, but the largest tells what was subtracted from the scores.

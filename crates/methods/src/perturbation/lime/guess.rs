@@ -261,8 +261,8 @@ mod tests {
             let expected = all.moments(&all.values).ridge(&kept, 1.0);
             let found = guess.projection(&drawn, &kept, 1.0, samples);
             assert!((found.intercept - expected.intercept).abs() < 1e-7);
-            let pairs = found.coefficients.iter().zip(&expected.coefficients);
-            pairs.for_each(|(f, e)| assert!((f - e).abs() < 1e-7, "{f} is not {e}"));
+            let (found, expected) = (&found.coefficients, &expected.coefficients);
+            exegete_testkit::close("coefficients", found, expected, exegete_testkit::Of::Size(1.0), 1e-7);
         }
         assert!(guess.powers[1] > 0.0, "only the linear part was tested");
     }

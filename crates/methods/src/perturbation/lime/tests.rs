@@ -8,6 +8,7 @@ use super::search::{Search, Size, USUAL};
 use crate::masked::Set;
 use crate::perturbation::Game;
 use exegete_core::Result;
+use exegete_testkit::{Of, close};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
@@ -96,7 +97,7 @@ fn given_masks_give_what_the_package_gives() {
             let near = |found: f64, expected: f64| {
                 assert!((found - expected).abs() < 1e-6, "{fit}: {found} is not {expected}");
             };
-            found.weights.iter().zip(&expected).for_each(|(found, expected)| near(*found, *expected));
+            close(&fit.to_string(), &found.weights, &expected, Of::Size(1.0), 1e-6);
             near(found.intercept, fit["intercept"].as_f64().unwrap());
             near(found.explained, fit["score"].as_f64().unwrap());
             near(found.prediction, fit["local_prediction"].as_f64().unwrap());
@@ -130,8 +131,7 @@ fn few_words_are_all_hidden_in_every_way() {
     assert_eq!((found.samples, game.asked), (64, 64));
     assert!(found.picture.errors.iter().all(|&error| error == 0.0));
     let expected = population(&game, USUAL as f64);
-    let near = found.picture.weights.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9);
-    assert!(near, "{:?}, expected {expected:?}", found.picture.weights);
+    close("weights", &found.picture.weights, &expected, Of::Size(1.0), 1e-9);
 }
 
 /// "A mediocre film, and a bad one": either word alone makes it negative, so leaving out one changes nothing.

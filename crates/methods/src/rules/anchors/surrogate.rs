@@ -61,6 +61,7 @@ impl Surrogate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exegete_testkit::{Of, close};
 
     #[test]
     fn a_straight_line_is_found_again() {
@@ -74,7 +75,7 @@ mod tests {
         let all: Vec<([bool; 4], f64)> = hidden.iter().cycle().take(1600).map(|h| (*h, lead(h))).collect();
         let line = Surrogate::fit(4, all.iter().map(|(hidden, lead)| (&hidden[..], *lead)));
         assert!((line.base - 0.25).abs() < 0.01, "{}", line.base);
-        assert!(line.effects.iter().zip(weights).all(|(e, w)| (e - w).abs() < 0.01), "{:?}", line.effects);
+        close("effects", &line.effects, &weights, Of::Size(1.0), 0.01);
         assert!(line.variance < 1e-3, "{}", line.variance);
         // With the first unit kept the mean is 1.25, and the others move it by 1/2 and 1/4 either way.
         let expected = 0.5 * libm::erfc(-1.25 / (2.0f64 * (0.25 + 0.0625)).sqrt());
