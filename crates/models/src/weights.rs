@@ -32,6 +32,7 @@ pub trait Source<T>: Send + Sync {
 pub struct Weights<'a, T> {
     source: &'a dyn Source<T>,
     keep_panels: bool,
+    root: &'static str,
     taken: BTreeMap<String, Param<T>>,
     ignored: BTreeSet<String>,
 }
@@ -39,7 +40,7 @@ pub struct Weights<'a, T> {
 impl<'a, T: Scalar> Weights<'a, T> {
     /// Weights from a source.
     pub fn new(source: &'a dyn Source<T>) -> Self {
-        Self { source, keep_panels: false, taken: BTreeMap::new(), ignored: BTreeSet::new() }
+        Self { source, keep_panels: false, root: "", taken: BTreeMap::new(), ignored: BTreeSet::new() }
     }
 
     /// Whether products may keep copies of these weights in a layout of their own.
@@ -75,9 +76,18 @@ impl<'a, T: Scalar> Weights<'a, T> {
         self.source.contains(name)
     }
 
-    /// The prefix of the encoder's own parameters: models with a head have one, bare encoders usually not.
-    pub fn prefix(&self, prefix: &str, probe: &str) -> String {
-        if self.contains(&format!("{prefix}{probe}")) { prefix.to_owned() } else { String::new() }
+    /// Finds out whether the encoder's own parameters have their prefix, by whether the one at the pattern `probe` has:
+    /// those of models with a head do, those of bare encoders usually not.
+    pub fn find_root(&mut self, prefix: &'static str, probe: &str) {
+        self.root = prefix;
+        if !self.contains(&self.path(probe)) {
+            self.root = "";
+        }
+    }
+
+    /// A pattern as a path, with the prefix of the encoder's own parameters in the place of `{root}`.
+    pub fn path(&self, pattern: &str) -> String {
+        pattern.replace("{root}", self.root)
     }
 
     /// Everything that was handed out, by name.

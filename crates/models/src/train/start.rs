@@ -115,16 +115,9 @@ fn is_head(name: &str) -> bool {
 
 /// The config of the same encoder as a classifier with these answers.
 fn retarget(given: &Config, head: &Head) -> Result<String> {
-    let class = match given.model_type.as_str() {
-        "bert" => "Bert",
-        "roberta" => "Roberta",
-        "xlm-roberta" => "XLMRoberta",
-        "camembert" => "Camembert",
-        "distilbert" => "DistilBert",
-        "electra" => "Electra",
-        "albert" => "Albert",
-        other => return Err(Error::Unsupported(format!("the model type '{other}' cannot be trained"))),
-    };
+    let class = given.family.class(&given.model_type).ok_or_else(|| {
+        Error::Unsupported(format!("the model type '{}' cannot be trained", given.model_type))
+    })?;
     let kind = match head.task {
         Task::Classification => "single_label_classification",
         Task::MultiLabel => "multi_label_classification",
