@@ -14,6 +14,7 @@ pub mod conformance;
 mod driver;
 mod edit;
 mod error;
+mod group;
 mod model;
 mod pass;
 pub mod report;
@@ -26,6 +27,7 @@ pub use array::Array;
 pub use driver::{Driver, Gradients, Keeper, Key, Memory, Spent, plain_scores};
 pub use edit::{Change, Edit, Pick};
 pub use error::{Error, Result};
+pub use group::ParameterGroup;
 pub use model::{
     Answer, Card, ClassScore, Fill, Label, Learner, Model, Open, Prediction, Scores, Tag, Task, TokenScore,
     class_index,

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::encoder::Encoder;
 use crate::heads::{Head, HeadNames};
 use crate::weights::Weights;
-use exegete_core::{Result, Task};
+use exegete_core::{ParameterGroup, Result, Task};
 use exegete_engine::Scalar;
 use std::sync::Arc;
 
@@ -170,16 +170,20 @@ impl Projection {
 pub fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: Task) -> Result<Encoder<T>> {
     let layout = &c.family.layout;
     w.find_root(layout.root, &format!("{}.word_embeddings.weight", layout.embeddings));
+    w.group("embeddings");
     let path = w.path(layout.embeddings);
     let embeddings = Embeddings::load(w, &path, c)?;
     let path = layout.projection.path(c).map(|path| w.path(path));
     let projection = path.map(|path| Linear::load(w, &path, c.embedding_size, c.hidden_size)).transpose()?;
+    let kind = if c.family.spelling.sharing.is_some() { "layers" } else { "layer" };
     let sets = (0..c.num_hidden_groups).map(|n| {
+        w.group(format!("{kind}.{n}"));
         let path = w.path(layout.layer).replace("{n}", &n.to_string());
         Layer::load(w, &path, &layout.layer_names, c).map(Arc::new)
     });
     let sets = sets.collect::<Result<Vec<_>>>()?;
     let stack = Stack((0..c.num_hidden_layers).map(|n| sets[c.group(n)].clone()).collect());
+    w.group(ParameterGroup::HEAD);
     let head = Head::load(w, &layout.head, &embeddings.word, task, c)?;
     Ok(Encoder { embeddings, projection, stack, head })
 }

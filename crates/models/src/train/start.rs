@@ -10,8 +10,8 @@ use crate::opened::Opened;
 use crate::random::initial;
 use crate::save::companions;
 use crate::tokenizer::Tokenizer;
-use crate::weights::Source;
-use exegete_core::{Error, Result, Task};
+use crate::weights::{Source, Wanted};
+use exegete_core::{Error, ParameterGroup, Result, Task};
 use exegete_engine::Tensor;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -87,7 +87,8 @@ struct Starting {
 }
 
 impl Source<f32> for Starting {
-    fn find(&self, name: &str, shape: &[usize]) -> Result<Option<Tensor<f32>>> {
+    fn find(&self, wanted: &Wanted<'_>) -> Result<Option<Tensor<f32>>> {
+        let &Wanted { name, shape, group } = wanted;
         let random = || {
             self.fresh.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
             Ok(Some(initial(name, shape, self.seed, self.deviation)))
@@ -95,9 +96,12 @@ impl Source<f32> for Starting {
         let Some(stored) = &self.stored else { return random() };
         // A bare encoder's file leaves out the prefix that a classifier's has.
         let bare = name.split_once('.').map_or(name, |(_, bare)| bare);
+        let is_head = group == ParameterGroup::HEAD;
         match [name, bare].into_iter().find(|name| stored.contains(name)) {
-            Some(found) if !is_head(name) || stored.shape(found) == Some(shape) => stored.find(found, shape),
-            _ if is_head(name) => random(),
+            Some(name) if !is_head || stored.shape(name) == Some(shape) => {
+                stored.find(&Wanted { name, ..*wanted })
+            }
+            _ if is_head => random(),
             _ => Ok(None),
         }
     }
@@ -106,11 +110,6 @@ impl Source<f32> for Starting {
     fn contains(&self, _: &str) -> bool {
         true
     }
-}
-
-/// Whether a parameter belongs to what stands on top of the encoder.
-fn is_head(name: &str) -> bool {
-    name.contains("classifier") || name.contains("pooler")
 }
 
 /// The config of the same encoder as a classifier with these answers.
