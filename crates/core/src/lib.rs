@@ -14,6 +14,7 @@ pub mod conformance;
 mod driver;
 mod edit;
 mod error;
+mod group;
 mod model;
 mod pass;
 mod readout;
@@ -27,6 +28,7 @@ pub use array::Array;
 pub use driver::{Driver, Keeper, Key, Memory, Spent};
 pub use edit::{Change, Edit, Pick};
 pub use error::{Error, Result};
+pub use group::ParameterGroup;
 pub use model::{
     Answer, Card, ClassScore, Fill, Label, Learner, Model, Open, Prediction, Scores, Sizes, Tag, Task,
     TokenScore, class_index,

@@ -1,5 +1,7 @@
 use crate::report::number;
-use crate::{Array, Encoded, Error, Example, Logits, Pass, Plan, Result, Row, Site, Sites, Span};
+use crate::{
+    Array, Encoded, Error, Example, Logits, ParameterGroup, Pass, Plan, Result, Row, Site, Sites, Span,
+};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -271,6 +273,9 @@ pub trait Open: Send + Sync {
 pub trait Learner: Send + Sync {
     /// Every parameter by its Hugging Face name, with its shape.
     fn parameters(&self) -> Vec<(String, Vec<usize>)>;
+
+    /// The parameters in groups that belong together, in the order of computation; each is in one group.
+    fn groups(&self) -> Vec<ParameterGroup>;
 
     /// The value of one parameter.
     fn parameter(&self, name: &str) -> Result<Array>;

@@ -26,7 +26,7 @@ pub(crate) fn assemble<T: Real>(source: &dyn Source<T>, assembly: Assembly) -> R
     let network = families::build(&mut weights, &config, task).map_err(|e| e.at(&place))?;
     let unused: Vec<String> =
         source.names().into_iter().filter(|name| weights.forgot(name) && !is_buffer(name)).collect();
-    let params = weights.into_taken();
+    let (params, groups) = weights.into_taken();
     let mut warnings = Vec::new();
     if !unused.is_empty() {
         let list = unused.join(", ");
@@ -51,7 +51,8 @@ pub(crate) fn assemble<T: Real>(source: &dyn Source<T>, assembly: Assembly) -> R
         warnings,
     };
     let tokenizer = tokenizer.map(Arc::new);
-    Ok(Opened::new(Parts { card, config, tokenizer, network, params, ctx: Context::new(threads) }))
+    let (groups, ctx) = (groups.into(), Context::new(threads));
+    Ok(Opened::new(Parts { card, config, tokenizer, network, params, groups, ctx }))
 }
 
 /// The most memory for copies of weights in the layout that products like best, one forward and one backward.

@@ -109,6 +109,7 @@ impl<T: Scalar> Embeddings<T> {
 }
 
 /// What a family calls the parts of a layer.
+#[derive(Debug, PartialEq)]
 pub struct LayerNames {
     /// Query projection.
     pub query: &'static str,
@@ -213,17 +214,6 @@ impl<T: Scalar> Layer<T> {
 pub struct Stack<T>(pub Vec<Arc<Layer<T>>>);
 
 impl<T: Scalar> Stack<T> {
-    /// One layer for each of the config's, at `path(n)`.
-    pub fn load(
-        w: &mut Weights<'_, T>,
-        c: &Config,
-        names: &LayerNames,
-        path: impl Fn(usize) -> String,
-    ) -> Result<Self> {
-        let layers = (0..c.num_hidden_layers).map(|n| Layer::load(w, &path(n), names, c).map(Arc::new));
-        layers.collect::<Result<_>>().map(Self)
-    }
-
     /// \[T, H\] → \[T, H\], or → \[B, H\] where the head reads each row's first token and nobody looks at the others.
     pub fn forward(&self, run: &mut Run<'_, T>, mut x: Var<T>, first_suffices: bool) -> Result<Var<T>> {
         for (n, layer) in self.0.iter().enumerate() {

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::fault::fault;
 use crate::opened::Opened;
 use crate::tokenizer::Tokenizer;
-use crate::weights::{Source, matrix};
+use crate::weights::{Source, Wanted, matrix};
 use exegete_core::Result;
 use exegete_engine::{Real, Scalar, Tensor};
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(crate) fn name(dir: &Path) -> String {
 }
 
 impl<T: Scalar> Source<T> for Checkpoint {
-    fn find(&self, name: &str, shape: &[usize]) -> Result<Option<Tensor<T>>> {
+    fn find(&self, &Wanted { name, shape, .. }: &Wanted<'_>) -> Result<Option<Tensor<T>>> {
         let Some(stored) = self.shape(name) else { return Ok(None) };
         if stored != shape {
             return Err(fault(

@@ -1,6 +1,6 @@
 //! What stands on top of an encoder.
 
-use crate::blocks::{LayerNorm, Linear};
+use crate::blocks::{LayerNorm, Linear, unary};
 use crate::config::Config;
 use crate::encoder::{LOGITS, POOLED};
 use crate::run::Run;
@@ -8,26 +8,28 @@ use crate::weights::{Param, Weights};
 use exegete_core::{Result, Task};
 use exegete_engine::{Op, Scalar, Unary, Var};
 
-/// What a family calls the parts of its heads, and how they are activated.
+/// What a family calls the parts of its heads, and how they are activated; `{root}` is the encoder's own prefix.
+#[derive(Debug, PartialEq)]
 pub struct HeadNames {
     /// The dense layer that a classifier reads the first token through.
-    pub dense: String,
+    pub dense: &'static str,
     /// Its activation.
     pub dense_activation: Unary,
     /// The classifier's output layer.
     pub out: &'static str,
     /// The dense layer of the bare encoder's pooled vector, where the family has one.
-    pub pooler: Option<String>,
+    pub pooler: Option<&'static str>,
     /// The masked-LM head.
     pub mask: MaskNames,
 }
 
 /// What a family calls the parts of its masked-LM head.
+#[derive(Debug, PartialEq)]
 pub struct MaskNames {
     /// Dense layer.
     pub dense: &'static str,
-    /// Its activation.
-    pub activation: Unary,
+    /// Its activation; none for that of the feed-forward blocks.
+    pub activation: Option<Unary>,
     /// Norm.
     pub norm: &'static str,
     /// Output weight; absent where it is tied to the word matrix.
@@ -83,10 +85,12 @@ impl<T: Scalar> Head<T> {
         c: &Config,
     ) -> Result<Self> {
         let (hidden, classes) = (c.hidden_size, c.labels().len());
+        let dense = w.path(names.dense);
+        let pooler = names.pooler.map(|path| w.path(path));
         Ok(match task {
             Task::Classification | Task::MultiLabel | Task::Regression => Self::Sequence {
                 dense: Dense {
-                    linear: Linear::load(w, &names.dense, hidden, hidden)?,
+                    linear: Linear::load(w, &dense, hidden, hidden)?,
                     activation: names.dense_activation,
                 },
                 out: Linear::load(w, names.out, hidden, classes)?,
@@ -94,7 +98,7 @@ impl<T: Scalar> Head<T> {
             Task::TokenClassification => Self::Token(Linear::load(w, "classifier", hidden, classes)?),
             Task::QuestionAnswering => Self::Token(Linear::load(w, "qa_outputs", hidden, 2)?),
             Task::MaskedLanguageModel => Self::load_mask(w, &names.mask, word, c)?,
-            Task::Encoder => Self::Bare(match &names.pooler {
+            Task::Encoder => Self::Bare(match &pooler {
                 Some(path) if w.contains(&format!("{path}.weight")) => {
                     Some(Dense { linear: Linear::load(w, path, hidden, hidden)?, activation: Unary::Tanh })
                 }
@@ -123,7 +127,7 @@ impl<T: Scalar> Head<T> {
         Ok(Self::Mask {
             dense: Dense {
                 linear: Linear::load(w, names.dense, c.hidden_size, width)?,
-                activation: names.activation,
+                activation: names.activation.unwrap_or_else(|| unary(c.hidden_act)),
             },
             norm: LayerNorm::load(w, names.norm, width, c.layer_norm_eps)?,
             decoder: Linear { weight, bias: Some(bias) },

@@ -3,7 +3,7 @@ use crate::loss::{Forward, Objective, supervised};
 use crate::opened::Opened;
 use crate::run::{Finished, Noise, Request};
 use crate::weights::{Param, check_shapes, unknown};
-use exegete_core::{Array, Error, Label, Learner, Plan, Record, Result, Row, Site};
+use exegete_core::{Array, Error, Label, Learner, ParameterGroup, Plan, Record, Result, Row, Site};
 use exegete_engine::{Context, Gradient, NodeId, Real, Scalar, Tensor, Var};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,6 +11,10 @@ use std::sync::Arc;
 impl<T: Real> Learner for Opened<T> {
     fn parameters(&self) -> Vec<(String, Vec<usize>)> {
         self.parts.params.iter().map(|(name, param)| (name.clone(), param.shape.clone())).collect()
+    }
+
+    fn groups(&self) -> Vec<ParameterGroup> {
+        self.parts.groups.to_vec()
     }
 
     fn parameter(&self, name: &str) -> Result<Array> {

@@ -7,8 +7,8 @@ use crate::run::{Finished, Request};
 use crate::tokenizer::Tokenizer;
 use crate::weights::{Param, Replaced, Weights, WithTangents, check_shapes, matrix};
 use exegete_core::{
-    Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, Pass, Plan, Prediction,
-    Record, Result, Row, Scores, Site, Sites,
+    Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, ParameterGroup, Pass, Plan,
+    Prediction, Record, Result, Row, Scores, Site, Sites,
 };
 use exegete_engine::{Context, Dual, Real, Scalar, Tensor};
 use std::collections::BTreeMap;
@@ -28,6 +28,7 @@ pub(crate) struct Parts<T> {
     pub(crate) tokenizer: Option<Arc<Tokenizer>>,
     pub(crate) network: Encoder<T>,
     pub(crate) params: BTreeMap<String, Param<T>>,
+    pub(crate) groups: Arc<[ParameterGroup]>,
     pub(crate) ctx: Arc<Context<T>>,
 }
 
@@ -208,7 +209,8 @@ impl<T: Real> Opened<T> {
             config: self.parts.config.clone(),
             tokenizer: self.parts.tokenizer.clone(),
             network,
-            params: weights.into_taken(),
+            params: weights.into_taken().0,
+            groups: self.parts.groups.clone(),
             ctx: self.parts.ctx.clone(),
         }))
     }

@@ -1,7 +1,7 @@
 use crate::assemble::{Assembly, assemble};
 use crate::config::Config;
 use crate::opened::Opened;
-use crate::weights::{Source, matrix};
+use crate::weights::{Source, Wanted, matrix};
 use crate::{Options, Precision};
 use exegete_core::{Model, Result};
 use exegete_engine::{Real, Scalar, Tensor};
@@ -55,7 +55,7 @@ fn build<T: Real>(size: &BertSize, threads: usize) -> Result<Opened<T>> {
 struct Random;
 
 impl<T: Scalar> Source<T> for Random {
-    fn find(&self, name: &str, shape: &[usize]) -> Result<Option<Tensor<T>>> {
+    fn find(&self, &Wanted { name, shape, .. }: &Wanted<'_>) -> Result<Option<Tensor<T>>> {
         Ok(Some(initial(name, shape, 0, 0.02)))
     }
 

@@ -1,4 +1,4 @@
-use exegete_core::{Array, Error, Result};
+use exegete_core::{Array, Error, ParameterGroup, Result};
 use exegete_engine::{Dual, Real, Scalar, Tensor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,10 +14,21 @@ pub struct Param<T> {
     pub value: Tensor<T>,
 }
 
+/// A parameter that a network asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Its Hugging Face name.
+    pub name: &'a str,
+    /// Its shape.
+    pub shape: &'a [usize],
+    /// The group that it belongs to.
+    pub group: &'a str,
+}
+
 /// Where parameters come from: a checkpoint, random numbers, another model with some values replaced.
 pub trait Source<T>: Send + Sync {
     /// The value of a parameter as a matrix; none where there is none of this name.
-    fn find(&self, name: &str, shape: &[usize]) -> Result<Option<Tensor<T>>>;
+    fn find(&self, wanted: &Wanted<'_>) -> Result<Option<Tensor<T>>>;
 
     /// Whether a name exists.
     fn contains(&self, name: &str) -> bool;
@@ -28,18 +39,33 @@ pub trait Source<T>: Send + Sync {
     }
 }
 
-/// Hands out parameters while a network is built, and remembers which.
+/// The group of a network that opens none.
+const WHOLE: &str = "model";
+
+/// Hands out parameters while a network is built, and remembers which and in what groups.
 pub struct Weights<'a, T> {
     source: &'a dyn Source<T>,
     keep_panels: bool,
+    root: &'static str,
     taken: BTreeMap<String, Param<T>>,
+    /// What is handed out belongs to this group.
+    open: ParameterGroup,
+    closed: Vec<ParameterGroup>,
     ignored: BTreeSet<String>,
 }
 
 impl<'a, T: Scalar> Weights<'a, T> {
     /// Weights from a source.
     pub fn new(source: &'a dyn Source<T>) -> Self {
-        Self { source, keep_panels: false, taken: BTreeMap::new(), ignored: BTreeSet::new() }
+        Self {
+            source,
+            keep_panels: false,
+            root: "",
+            taken: BTreeMap::new(),
+            open: ParameterGroup { name: WHOLE.into(), parameters: Vec::new() },
+            closed: Vec::new(),
+            ignored: BTreeSet::new(),
+        }
     }
 
     /// Whether products may keep copies of these weights in a layout of their own.
@@ -48,12 +74,20 @@ impl<'a, T: Scalar> Weights<'a, T> {
         self
     }
 
+    /// Opens a group: what is handed out from here on belongs to it, except what another group had first.
+    pub fn group(&mut self, name: impl Into<String>) {
+        let open = ParameterGroup { name: name.into(), parameters: Vec::new() };
+        self.closed.push(std::mem::replace(&mut self.open, open));
+    }
+
     /// A parameter that must be there, of this shape.
     pub fn get(&mut self, name: &str, shape: &[usize]) -> Result<Param<T>> {
         if let Some(param) = self.taken.get(name) {
             return Ok(param.clone());
         }
-        let value = self.source.find(name, shape)?.ok_or_else(|| missing(name))?;
+        let found = self.source.find(&Wanted { name, shape, group: &self.open.name })?;
+        let value = found.ok_or_else(|| missing(name))?;
+        self.open.parameters.push(name.to_owned());
         let value = if self.keep_panels { value.keeping_panels() } else { value };
         let param = Param { name: name.into(), shape: shape.to_vec(), value };
         self.taken.insert(name.to_owned(), param.clone());
@@ -75,14 +109,25 @@ impl<'a, T: Scalar> Weights<'a, T> {
         self.source.contains(name)
     }
 
-    /// The prefix of the encoder's own parameters: models with a head have one, bare encoders usually not.
-    pub fn prefix(&self, prefix: &str, probe: &str) -> String {
-        if self.contains(&format!("{prefix}{probe}")) { prefix.to_owned() } else { String::new() }
+    /// Finds out whether the encoder's own parameters have their prefix, by whether the one at the pattern `probe` has:
+    /// those of models with a head do, those of bare encoders usually not.
+    pub fn find_root(&mut self, prefix: &'static str, probe: &str) {
+        self.root = prefix;
+        if !self.contains(&self.path(probe)) {
+            self.root = "";
+        }
     }
 
-    /// Everything that was handed out, by name.
-    pub fn into_taken(self) -> BTreeMap<String, Param<T>> {
-        self.taken
+    /// A pattern as a path, with the prefix of the encoder's own parameters in the place of `{root}`.
+    pub fn path(&self, pattern: &str) -> String {
+        pattern.replace("{root}", self.root)
+    }
+
+    /// Everything that was handed out: by name, and in the groups that got anything.
+    pub fn into_taken(mut self) -> (BTreeMap<String, Param<T>>, Vec<ParameterGroup>) {
+        self.closed.push(self.open);
+        self.closed.retain(|group| !group.parameters.is_empty());
+        (self.taken, self.closed)
     }
 }
 
@@ -105,7 +150,7 @@ pub(crate) struct Replaced<'a, T> {
 }
 
 impl<T: Scalar> Source<T> for Replaced<'_, T> {
-    fn find(&self, name: &str, _: &[usize]) -> Result<Option<Tensor<T>>> {
+    fn find(&self, &Wanted { name, .. }: &Wanted<'_>) -> Result<Option<Tensor<T>>> {
         Ok(self.by.get(name).or_else(|| self.base.get(name).map(|p| &p.value)).cloned())
     }
 
@@ -121,7 +166,7 @@ pub(crate) struct WithTangents<'a, R> {
 }
 
 impl<R: Real> Source<Dual<R>> for WithTangents<'_, R> {
-    fn find(&self, name: &str, _: &[usize]) -> Result<Option<Tensor<Dual<R>>>> {
+    fn find(&self, &Wanted { name, .. }: &Wanted<'_>) -> Result<Option<Tensor<Dual<R>>>> {
         let Some(param) = self.base.get(name) else { return Ok(None) };
         let values = param.value.data().iter();
         let data = match self.tangents.get(name) {

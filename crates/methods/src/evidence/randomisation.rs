@@ -10,20 +10,17 @@ use crate::Job;
 use crate::noise::gaussian;
 use crate::statistics::spearman;
 use exegete_core::report::Randomisation;
-use exegete_core::{Array, Learner, Model, Result, Unit};
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::fmt;
+use exegete_core::{Array, Learner, Model, ParameterGroup, Result, Unit};
 use std::sync::Arc;
 
-/// A part of a model, in the order of computation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
-    Embeddings,
-    /// One layer's parameters for all layers.
-    Shared,
-    Layer(usize),
-    Head,
+/// What becomes random in one step.
+#[derive(Debug, PartialEq)]
+struct Part {
+    name: String,
+    /// Parts draw from streams of their own, so that one more layer changes nothing in the others.
+    stream: u64,
+    /// Sorted, so that what is drawn does not depend on the order in which a network was built.
+    parameters: Vec<String>,
 }
 
 /// One entry a part, from the top; none where the model's parameters have no names.
@@ -33,15 +30,15 @@ pub(super) fn measure(job: &Job<'_>, units: &[Unit], again: &Again<'_>) -> Resul
     let sizes = |values: &[f64]| values.iter().map(|v| v.abs()).collect::<Vec<f64>>();
     let mut view: Option<Arc<dyn Model>> = None;
     let mut found = Vec::new();
-    for (Reverse(part), names) in parts(learner) {
-        let overrides = random_parameters(job, learner, part, &names)?;
+    for part in parts(learner.groups()).into_iter().rev() {
+        let overrides = random_parameters(job, learner, &part)?;
         // A view of the view before: what was random stays so.
         let open = view.as_deref().unwrap_or(job.model).require_open()?;
         let moved = open.with_params(overrides)?;
         let job = Job { model: &*moved, ..job.clone() };
         let scores = again.tokens(&job, &again.method.explain(&job)?, units)?;
         found.push(Randomisation {
-            down_to: part.to_string(),
+            down_to: part.name,
             correlation: spearman(&own, &scores).unwrap_or(0.0),
             absolute: spearman(&sizes(&own), &sizes(&scores)).unwrap_or(0.0),
         });
@@ -50,22 +47,35 @@ pub(super) fn measure(job: &Job<'_>, units: &[Unit], again: &Again<'_>) -> Resul
     Ok(found)
 }
 
-/// The parameters of each part, the last part first.
-fn parts(learner: &dyn Learner) -> BTreeMap<Reverse<Part>, Vec<String>> {
-    let mut parts: BTreeMap<Reverse<Part>, Vec<String>> = BTreeMap::new();
-    for (name, _) in learner.parameters() {
-        parts.entry(Reverse(Part::of(&name))).or_default().push(name);
+/// The groups as parts in the order of computation. All weights that layers share are one part: a change to one set
+/// already reaches many layers.
+fn parts(groups: Vec<ParameterGroup>) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut layers = 0;
+    for ParameterGroup { name, mut parameters } in groups {
+        let name = if name.starts_with("layers.") { "layers".into() } else { name };
+        match parts.last_mut().filter(|last| last.name == name) {
+            Some(last) => last.parameters.append(&mut parameters),
+            None => {
+                let stream = match name.as_str() {
+                    "embeddings" => 0,
+                    "layers" => 1,
+                    ParameterGroup::HEAD => 2,
+                    _ => {
+                        layers += 1;
+                        2 + layers
+                    }
+                };
+                parts.push(Part { name, stream, parameters });
+            }
+        }
     }
+    parts.iter_mut().for_each(|part| part.parameters.sort_unstable());
     parts
 }
 
-fn random_parameters(
-    job: &Job<'_>,
-    learner: &dyn Learner,
-    part: Part,
-    names: &[String],
-) -> Result<Vec<(String, Array)>> {
-    let mut random = job.random(STAGE_PARAMETERS + part.stream());
+fn random_parameters(job: &Job<'_>, learner: &dyn Learner, part: &Part) -> Result<Vec<(String, Array)>> {
+    let mut random = job.random(STAGE_PARAMETERS + part.stream);
     let replaced = |name: &String| {
         let own = learner.parameter(name)?;
         let count = own.len().max(1) as f64;
@@ -75,45 +85,7 @@ fn random_parameters(
         drawn.data.iter_mut().for_each(|x| *x += mean as f32);
         Ok((name.clone(), drawn))
     };
-    names.iter().map(replaced).collect()
-}
-
-impl Part {
-    /// By the parameter's name in Hugging Face models: `….layer.3.…` is a layer, `…embedding…` what comes before; the rest
-    /// is the head.
-    fn of(name: &str) -> Self {
-        let pieces: Vec<&str> = name.split('.').collect();
-        let layer = |pair: &[&str]| (pair[0] == "layer").then(|| pair[1].parse().ok()).flatten();
-        if let Some(layer) = pieces.windows(2).find_map(layer) {
-            return Self::Layer(layer);
-        }
-        let has = |part: &str| pieces.iter().any(|piece| piece.contains(part));
-        if has("layer_groups") {
-            return Self::Shared;
-        }
-        if has("embedding") { Self::Embeddings } else { Self::Head }
-    }
-
-    /// Parts draw from streams of their own, so that one more layer changes nothing in the others.
-    fn stream(self) -> u64 {
-        match self {
-            Self::Embeddings => 0,
-            Self::Shared => 1,
-            Self::Head => 2,
-            Self::Layer(layer) => 3 + layer as u64,
-        }
-    }
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Embeddings => f.write_str("embeddings"),
-            Self::Shared => f.write_str("layers"),
-            Self::Layer(layer) => write!(f, "layer.{layer}"),
-            Self::Head => f.write_str("head"),
-        }
-    }
+    part.parameters.iter().map(replaced).collect()
 }
 
 #[cfg(test)]
@@ -121,22 +93,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_belong_to_parts() {
-        for (name, part) in [
-            ("bert.encoder.layer.11.attention.self.key.bias", Part::Layer(11)),
-            ("distilbert.transformer.layer.0.sa_layer_norm.weight", Part::Layer(0)),
-            ("albert.encoder.albert_layer_groups.0.albert_layers.0.ffn.weight", Part::Shared),
-            ("albert.encoder.embedding_hidden_mapping_in.bias", Part::Embeddings),
-            ("electra.embeddings_project.weight", Part::Embeddings),
-            ("roberta.embeddings.LayerNorm.bias", Part::Embeddings),
-            ("bert.pooler.dense.weight", Part::Head),
-            ("classifier.weight", Part::Head),
-            ("cls.predictions.transform.LayerNorm.weight", Part::Head),
-        ] {
-            assert_eq!(Part::of(name), part, "{name}");
-        }
-        assert!(
-            Part::Head > Part::Layer(3) && Part::Layer(3) > Part::Layer(2) && Part::Shared > Part::Embeddings
+    fn groups_become_parts_with_streams_of_their_own() {
+        let check = |groups: &[(&str, &str)], expected: &[(&str, u64, &str)]| {
+            let words = |text: &str| text.split(' ').map(str::to_owned).collect();
+            let group =
+                |&(name, text): &(&str, &str)| ParameterGroup { name: name.into(), parameters: words(text) };
+            let expected = expected.iter().map(|&(name, stream, text)| Part {
+                name: name.into(),
+                stream,
+                parameters: words(text),
+            });
+            assert_eq!(parts(groups.iter().map(group).collect()), expected.collect::<Vec<_>>());
+        };
+        check(
+            &[("embeddings", "w p"), ("layer.0", "b a"), ("layer.1", "c"), ("head", "h")],
+            &[("embeddings", 0, "p w"), ("layer.0", 3, "a b"), ("layer.1", 4, "c"), ("head", 2, "h")],
+        );
+        check(
+            &[("embeddings", "w"), ("layers.0", "b d"), ("layers.1", "a c")],
+            &[("embeddings", 0, "w"), ("layers", 1, "a b c d")],
         );
     }
 }

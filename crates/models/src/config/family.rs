@@ -1,64 +1,21 @@
-//! Where the families differ in how they write their config: names, defaults, and what must be refused.
+//! What a config says in its family's own words, and what must be refused.
 
-use super::{Activation, Fields, KNOWN, Rates};
+use super::{Activation, Fields, Rates};
+use crate::families::{self, Dropout, Family, Sharing};
 use crate::fault::{fault, unsupported};
 use exegete_core::Result;
 
-/// What transformers assumes where the file is silent.
-pub(super) struct Defaults {
-    pub(super) activation: &'static str,
-    pub(super) pad: usize,
-    /// Whether the family tells token types apart.
-    pub(super) typed: bool,
-    /// Whether the family projects narrow word vectors to H.
-    pub(super) projected: bool,
-}
-
-impl Defaults {
-    pub(super) fn of(model_type: &str) -> Self {
-        Self {
-            activation: if model_type == "albert" { "gelu_new" } else { "gelu" },
-            pad: usize::from(is_roberta(model_type)),
-            typed: model_type != "distilbert",
-            projected: matches!(model_type, "albert" | "electra"),
-        }
-    }
-}
-
-pub(super) fn is_roberta(model_type: &str) -> bool {
-    matches!(model_type, "roberta" | "xlm-roberta" | "camembert")
-}
-
-pub(super) struct Sizes {
-    pub(super) hidden: usize,
-    pub(super) layers: usize,
-    pub(super) heads: usize,
-    pub(super) inner: usize,
-}
-
-impl Sizes {
-    pub(super) fn read(fields: &Fields, model_type: &str) -> Result<Self> {
-        let distil = model_type == "distilbert";
-        let size = |own: &'static str, common: &'static str| {
-            if distil { fields.size(&[own, common]) } else { fields.size(&[common]) }
-        };
-        Ok(Self {
-            hidden: size("dim", "hidden_size")?,
-            layers: size("n_layers", "num_hidden_layers")?,
-            heads: size("n_heads", "num_attention_heads")?,
-            inner: size("hidden_dim", "intermediate_size")?,
-        })
-    }
-}
-
-pub(super) fn known_type(fields: &Fields) -> Result<String> {
-    let known = KNOWN.join(", ");
-    match fields.text("model_type")? {
-        Some(name) if KNOWN.contains(&name.as_str()) => Ok(name),
-        Some(name) => {
+/// The type that a config names, with its family.
+pub(super) fn known_type(fields: &Fields) -> Result<(String, &'static Family)> {
+    let known = families::known().join(", ");
+    let Some(name) = fields.text("model_type")? else {
+        return Err(fault(fields.place(), format!("'model_type' is missing; known types are {known}")));
+    };
+    match families::of(&name) {
+        Some(family) => Ok((name, family)),
+        None => {
             Err(unsupported(fields.place(), format!("model type '{name}' is not known; known are {known}")))
         }
-        None => Err(fault(fields.place(), format!("'model_type' is missing; known types are {known}"))),
     }
 }
 
@@ -88,9 +45,7 @@ pub(super) fn refuse(fields: &Fields) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn activation(fields: &Fields, default: &str) -> Result<Activation> {
-    let key =
-        if fields.text("model_type")?.as_deref() == Some("distilbert") { "activation" } else { "hidden_act" };
+pub(super) fn activation(fields: &Fields, (key, default): (&str, &str)) -> Result<Activation> {
     let name = fields.text(key)?.unwrap_or_else(|| default.to_owned());
     Activation::parse(&name).ok_or_else(|| {
         let known = "gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, gelu_python, relu, tanh, silu, swish";
@@ -98,30 +53,24 @@ pub(super) fn activation(fields: &Fields, default: &str) -> Result<Activation> {
     })
 }
 
-pub(super) fn groups(fields: &Fields, model_type: &str, layers: usize) -> Result<usize> {
-    if model_type != "albert" {
-        return Ok(layers);
-    }
-    let inner = fields.size_or(&["inner_group_num"], 1)?;
+/// How many sets of weights the layers share.
+pub(super) fn groups(fields: &Fields, keys: &Sharing, layers: usize) -> Result<usize> {
+    let inner = fields.size_or(&[keys.inner], 1)?;
     if inner != 1 {
-        return Err(unsupported(
-            fields.place(),
-            format!("inner_group_num {inner} is not supported, only 1 is"),
-        ));
+        let what = format!("{} {inner} is not supported, only 1 is", keys.inner);
+        return Err(unsupported(fields.place(), what));
     }
-    let groups = fields.size_or(&["num_hidden_groups"], 1)?;
+    let groups = fields.size_or(&[keys.groups], 1)?;
     if groups > layers {
-        return Err(fault(
-            fields.place(),
-            format!("num_hidden_groups {groups} is more than the {layers} layers"),
-        ));
+        let what = format!("{} {groups} is more than the {layers} layers", keys.groups);
+        return Err(fault(fields.place(), what));
     }
     Ok(groups)
 }
 
-/// The rates of a config; each family has names of its own.
-pub(super) fn dropout(fields: &Fields, model_type: &str) -> Result<Rates> {
-    let rate = |key: &str, default: f64| {
+/// The rates of a config, under the family's names.
+pub(super) fn dropout(fields: &Fields, names: &Dropout) -> Result<Rates> {
+    let rate = |(key, default): (&str, f64)| {
         let rate = fields.number_or(key, default)?;
         if (0.0..1.0).contains(&rate) {
             Ok(rate)
@@ -129,38 +78,20 @@ pub(super) fn dropout(fields: &Fields, model_type: &str) -> Result<Rates> {
             Err(fault(fields.place(), format!("'{key}' is {rate}, expected a share from 0 up to 1")))
         }
     };
-    let (hidden, attention, head) = match model_type {
-        "distilbert" => {
-            (rate("dropout", 0.1)?, rate("attention_dropout", 0.1)?, rate("seq_classif_dropout", 0.2)?)
-        }
-        "albert" => (
-            rate("hidden_dropout_prob", 0.0)?,
-            rate("attention_probs_dropout_prob", 0.0)?,
-            rate("classifier_dropout_prob", 0.1)?,
-        ),
-        _ => {
-            let hidden = rate("hidden_dropout_prob", 0.1)?;
-            (hidden, rate("attention_probs_dropout_prob", 0.1)?, rate("classifier_dropout", hidden)?)
-        }
-    };
-    let everywhere = Rates {
-        embedding: hidden,
-        attention,
-        attention_out: hidden,
-        feed_forward: hidden,
-        head_in: head,
-        head,
-    };
-    Ok(places(model_type, everywhere))
+    let (hidden, attention) = (rate(names.hidden)?, rate(names.attention)?);
+    let (key, own) = names.head;
+    Ok(places(names, hidden, attention, rate((key, own.unwrap_or(hidden)))?))
 }
 
-/// No family drops at every place.
-pub(super) fn places(model_type: &str, rates: Rates) -> Rates {
-    let keep = |rate: f64, has: bool| if has { rate } else { 0.0 };
+/// The rates at the places where a family drops anything: none does at all of them.
+pub(super) fn places(family: &Dropout, hidden: f64, attention: f64, head: f64) -> Rates {
+    let rate = |rate: f64, has: bool| if has { rate } else { 0.0 };
     Rates {
-        attention_out: keep(rates.attention_out, model_type != "distilbert"),
-        feed_forward: keep(rates.feed_forward, model_type != "albert"),
-        head_in: keep(rates.head_in, is_roberta(model_type) || model_type == "electra"),
-        ..rates
+        embedding: hidden,
+        attention,
+        attention_out: rate(hidden, family.attention_out),
+        feed_forward: rate(hidden, family.feed_forward),
+        head_in: rate(head, family.head_in),
+        head,
     }
 }

@@ -9,15 +9,11 @@ mod task;
 #[cfg(test)]
 mod tests;
 
+use crate::families::Family;
 use crate::fault::{fault, read_text};
 use exegete_core::Result;
-use family::{Defaults, Sizes, is_roberta};
 pub(crate) use fields::Fields;
 use std::path::Path;
-
-/// The model types that can be opened.
-pub const KNOWN: &[&str] =
-    &["bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra", "albert"];
 
 /// No encoder in existence comes near; a larger size is a damaged or hostile file.
 const MAX_SIZE: usize = 1_000_000;
@@ -71,8 +67,10 @@ pub struct Rates {
 /// A checked `config.json`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// One of [`KNOWN`].
+    /// One of those that [`known`](crate::families::known) lists.
     pub model_type: String,
+    /// The family that the type belongs to.
+    pub family: &'static Family,
     /// The class that saved the weights, where the file says.
     pub architecture: Option<String>,
     /// H.
@@ -143,17 +141,7 @@ impl Config {
 
     /// One rate of dropout at every place where the family drops anything.
     pub fn uniform_dropout(&self, rate: f64) -> Rates {
-        family::places(
-            &self.model_type,
-            Rates {
-                embedding: rate,
-                attention: rate,
-                attention_out: rate,
-                feed_forward: rate,
-                head_in: rate,
-                head: rate,
-            },
-        )
+        family::places(&self.family.dropout, rate, rate, rate)
     }
 
     /// The longest input in tokens, special ones included.
@@ -163,7 +151,7 @@ impl Config {
 
     /// The row of the position matrix that the first token takes: RoBERTa leaves out those up to the padding token's.
     pub fn first_position(&self) -> usize {
-        if is_roberta(&self.model_type) { self.pad_token_id + 1 } else { 0 }
+        if self.family.spelling.positions_after_pad { self.pad_token_id + 1 } else { 0 }
     }
 
     /// Which set of layer weights a layer uses.
@@ -174,36 +162,47 @@ impl Config {
 
     fn parse_at(place: &str, text: String) -> Result<Self> {
         let fields = Fields::parse(place, &text)?;
-        let model_type = family::known_type(&fields)?;
+        let (model_type, family) = family::known_type(&fields)?;
         family::refuse(&fields)?;
-        let defaults = Defaults::of(&model_type);
-        let sizes = Sizes::read(&fields, &model_type)?;
+        let spelling = &family.spelling;
+        let hidden_size = fields.size(spelling.hidden)?;
+        let num_hidden_layers = fields.size(spelling.layers)?;
+        let num_attention_heads = fields.size(spelling.heads)?;
+        let intermediate_size = fields.size(spelling.inner)?;
         let config = Self {
             architecture: fields.first_text("architectures")?,
-            hidden_size: sizes.hidden,
-            embedding_size: if defaults.projected {
-                fields.size_or(&["embedding_size"], 128)?
-            } else {
-                sizes.hidden
+            hidden_size,
+            num_hidden_layers,
+            num_attention_heads,
+            intermediate_size,
+            embedding_size: match spelling.word_width {
+                Some(width) => fields.size_or(&["embedding_size"], width)?,
+                None => hidden_size,
             },
-            num_hidden_layers: sizes.layers,
-            num_attention_heads: sizes.heads,
-            intermediate_size: sizes.inner,
             vocab_size: fields.size(&["vocab_size"])?,
             max_position_embeddings: fields.size(&["max_position_embeddings"])?,
-            type_vocab_size: if defaults.typed { fields.size_or(&["type_vocab_size"], 2)? } else { 0 },
-            // DistilBERT ignores the field and always uses the default.
-            layer_norm_eps: if defaults.typed { fields.number_or("layer_norm_eps", 1e-12)? } else { 1e-12 },
-            hidden_act: family::activation(&fields, defaults.activation)?,
-            pad_token_id: fields.whole_or("pad_token_id", defaults.pad)?,
-            num_hidden_groups: family::groups(&fields, &model_type, sizes.layers)?,
+            type_vocab_size: match spelling.token_types {
+                Some(types) => fields.size_or(&["type_vocab_size"], types)?,
+                None => 0,
+            },
+            layer_norm_eps: match spelling.epsilon {
+                (Some(key), epsilon) => fields.number_or(key, epsilon)?,
+                (None, epsilon) => epsilon,
+            },
+            hidden_act: family::activation(&fields, spelling.activation)?,
+            pad_token_id: fields.whole_or("pad_token_id", spelling.pad)?,
+            num_hidden_groups: match &spelling.sharing {
+                Some(keys) => family::groups(&fields, keys, num_hidden_layers)?,
+                None => num_hidden_layers,
+            },
             tie_word_embeddings: fields.flag_or("tie_word_embeddings", true)?,
-            dropout: family::dropout(&fields, &model_type)?,
+            dropout: family::dropout(&fields, &family.dropout)?,
             problem_type: fields.text("problem_type")?,
             labels: task::labels(&fields)?,
             source: String::new(),
             place: place.to_owned(),
             model_type,
+            family,
         };
         config.check(place)?;
         Ok(Self { source: text, ..config })

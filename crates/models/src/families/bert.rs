@@ -1,37 +1,32 @@
 //! BERT: Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers".
 
-use crate::blocks::{BERT_LAYER, Embeddings, Stack, unary};
-use crate::config::Config;
-use crate::encoder::{Encoder, sites};
-use crate::heads::{Head, HeadNames, MaskNames};
-use crate::weights::Weights;
-use exegete_core::{Result, Task};
-use exegete_engine::{Scalar, Unary};
+use super::{BERT_DROPOUT, BERT_SPELLING, Family, Layout, Projection};
+use crate::blocks::BERT_LAYER;
+use crate::heads::{HeadNames, MaskNames};
+use exegete_engine::Unary;
 
-pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: Task) -> Result<Encoder<T>> {
-    let root = w.prefix("bert.", "embeddings.word_embeddings.weight");
-    let embeddings = Embeddings::load(w, &format!("{root}embeddings"), c)?;
-    let stack = Stack::load(w, c, &BERT_LAYER, |n| format!("{root}encoder.layer.{n}"))?;
-    let names = HeadNames {
-        dense: format!("{root}pooler.dense"),
-        dense_activation: Unary::Tanh,
-        out: "classifier",
-        pooler: Some(format!("{root}pooler.dense")),
-        mask: MaskNames {
-            dense: "cls.predictions.transform.dense",
-            activation: unary(c.hidden_act),
-            norm: "cls.predictions.transform.LayerNorm",
-            decoder: "cls.predictions.decoder",
-            bias: "cls.predictions.bias",
+pub(super) const FAMILY: Family = Family {
+    types: &[("bert", "Bert")],
+    spelling: BERT_SPELLING,
+    dropout: BERT_DROPOUT,
+    layout: Layout {
+        root: "bert.",
+        embeddings: "{root}embeddings",
+        projection: Projection::Never,
+        layer: "{root}encoder.layer.{n}",
+        layer_names: BERT_LAYER,
+        head: HeadNames {
+            dense: "{root}pooler.dense",
+            dense_activation: Unary::Tanh,
+            out: "classifier",
+            pooler: Some("{root}pooler.dense"),
+            mask: MaskNames {
+                dense: "cls.predictions.transform.dense",
+                activation: None,
+                norm: "cls.predictions.transform.LayerNorm",
+                decoder: "cls.predictions.decoder",
+                bias: "cls.predictions.bias",
+            },
         },
-    };
-    let head = Head::load(w, &names, &embeddings.word, task, c)?;
-    Ok(Encoder {
-        embeddings,
-        projection: None,
-        stack,
-        head,
-        sites: sites(c, task),
-        inner: c.intermediate_size,
-    })
-}
+    },
+};

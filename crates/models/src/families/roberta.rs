@@ -1,38 +1,33 @@
 //! RoBERTa (Liu et al. 2019), XLM-RoBERTa (Conneau et al. 2020) and CamemBERT: BERT's layers, positions counted from
 //! the padding token on, and a classifier with its own dense layer.
 
-use crate::blocks::{BERT_LAYER, Embeddings, Stack};
-use crate::config::Config;
-use crate::encoder::{Encoder, sites};
-use crate::heads::{Head, HeadNames, MaskNames};
-use crate::weights::Weights;
-use exegete_core::{Result, Task};
-use exegete_engine::{Scalar, Unary};
+use super::{BERT_DROPOUT, BERT_SPELLING, Dropout, Family, Layout, Projection, Spelling};
+use crate::blocks::BERT_LAYER;
+use crate::heads::{HeadNames, MaskNames};
+use exegete_engine::Unary;
 
-pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: Task) -> Result<Encoder<T>> {
-    let root = w.prefix("roberta.", "embeddings.word_embeddings.weight");
-    let embeddings = Embeddings::load(w, &format!("{root}embeddings"), c)?;
-    let stack = Stack::load(w, c, &BERT_LAYER, |n| format!("{root}encoder.layer.{n}"))?;
-    let names = HeadNames {
-        dense: "classifier.dense".into(),
-        dense_activation: Unary::Tanh,
-        out: "classifier.out_proj",
-        pooler: Some(format!("{root}pooler.dense")),
-        mask: MaskNames {
-            dense: "lm_head.dense",
-            activation: Unary::Gelu,
-            norm: "lm_head.layer_norm",
-            decoder: "lm_head.decoder",
-            bias: "lm_head.bias",
+pub(super) const FAMILY: Family = Family {
+    types: &[("roberta", "Roberta"), ("xlm-roberta", "XLMRoberta"), ("camembert", "Camembert")],
+    spelling: Spelling { pad: 1, positions_after_pad: true, ..BERT_SPELLING },
+    dropout: Dropout { head_in: true, ..BERT_DROPOUT },
+    layout: Layout {
+        root: "roberta.",
+        embeddings: "{root}embeddings",
+        projection: Projection::Never,
+        layer: "{root}encoder.layer.{n}",
+        layer_names: BERT_LAYER,
+        head: HeadNames {
+            dense: "classifier.dense",
+            dense_activation: Unary::Tanh,
+            out: "classifier.out_proj",
+            pooler: Some("{root}pooler.dense"),
+            mask: MaskNames {
+                dense: "lm_head.dense",
+                activation: Some(Unary::Gelu),
+                norm: "lm_head.layer_norm",
+                decoder: "lm_head.decoder",
+                bias: "lm_head.bias",
+            },
         },
-    };
-    let head = Head::load(w, &names, &embeddings.word, task, c)?;
-    Ok(Encoder {
-        embeddings,
-        projection: None,
-        stack,
-        head,
-        sites: sites(c, task),
-        inner: c.intermediate_size,
-    })
-}
+    },
+};

@@ -67,6 +67,8 @@ pub struct Trainer {
     names: Vec<String>,
     /// All names but that of the word vectors, of which a batch touches few rows.
     dense: Vec<String>,
+    /// What each parameter's rate is multiplied by, in the order of the names.
+    shares: Vec<f64>,
     moments: Vec<Moments<f32>>,
     steps: u64,
     /// Parameters that no file held and that start from random numbers.
@@ -97,9 +99,11 @@ impl Trainer {
             settings.optimiser.moments(len)
         });
         let moments = moments.collect();
+        let shares = settings.layer_shares(&model.parts.groups);
+        let shares = names.iter().map(|name| shares[name.as_str()]).collect();
         let word = &model.parts.network.embeddings.word.name;
         let dense = names.iter().filter(|name| ***name != **word).cloned().collect();
-        Ok(Self { model, settings, goal, names, dense, moments, steps: 0, fresh, companions })
+        Ok(Self { model, settings, goal, names, dense, shares, moments, steps: 0, fresh, companions })
     }
 
     /// The model as it is now.
@@ -157,11 +161,11 @@ impl Trainer {
         }
         self.steps += 1;
         let scale = self.settings.clip.map_or(1.0, |most| (most / (norm + 1e-6)).min(1.0));
-        let layers = self.model.parts.config.num_hidden_groups;
         let mut after = BTreeMap::new();
-        for ((name, moments), gradient) in self.names.iter().zip(&mut self.moments).zip(&gradients) {
+        let each = self.names.iter().zip(&self.shares).zip(&mut self.moments).zip(&gradients);
+        for (((name, layer_share), moments), gradient) in each {
             let param = &self.model.parts.params[name];
-            let rate = self.settings.rate * share * self.settings.layer_share(name, layers);
+            let rate = self.settings.rate * share * layer_share;
             // Biases and norms have no direction that shrinking would favour.
             let decay = if param.shape.len() >= 2 { self.settings.decay } else { 0.0 };
             let update = Update { rate, decay, scale, step: self.steps };

@@ -1,5 +1,6 @@
-use exegete_core::{Error, Result};
+use exegete_core::{Error, ParameterGroup, Result};
 use exegete_engine::Optimiser;
+use std::collections::BTreeMap;
 
 /// How a model is trained. Checked once, before any work.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,17 +83,29 @@ impl Settings {
         }
     }
 
-    /// What a parameter's rate is multiplied by: 1 at the head, less with every set of layer weights below it.
-    pub(super) fn layer_share(&self, name: &str, layers: usize) -> f64 {
-        let below = |depth: usize| self.layer_decay.powi(i32::try_from(depth).unwrap_or(i32::MAX));
-        if name.contains("embedding") {
-            return below(layers);
-        }
-        let mut parts =
-            name.split('.').skip_while(|part| !["layer", "albert_layer_groups"].contains(part)).skip(1);
-        match parts.next().and_then(|number| number.parse::<usize>().ok()) {
-            Some(layer) => below(layers.saturating_sub(layer + 1)),
-            None => 1.0,
-        }
+    /// What each parameter's rate is multiplied by: 1 at the head and the group below it, less with every group below.
+    pub(super) fn layer_shares<'a>(&self, groups: &'a [ParameterGroup]) -> BTreeMap<&'a str, f64> {
+        let share = |at: usize| {
+            let below = groups.len().saturating_sub(at + 2);
+            self.layer_decay.powi(i32::try_from(below).unwrap_or(i32::MAX))
+        };
+        let shared = |(at, group): (usize, &'a ParameterGroup)| {
+            group.parameters.iter().map(move |name| (name.as_str(), share(at)))
+        };
+        groups.iter().enumerate().flat_map(shared).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_fall_with_every_group_below_the_one_under_the_head() {
+        let groups = ["embeddings", "layer.0", "layer.1", "head"]
+            .map(|name| ParameterGroup { name: name.into(), parameters: vec![name.into()] });
+        let settings = Settings { layer_decay: 0.5, ..Settings::default() };
+        let expected = [("embeddings", 0.25), ("head", 1.0), ("layer.0", 0.5), ("layer.1", 1.0)];
+        assert_eq!(settings.layer_shares(&groups), BTreeMap::from(expected));
     }
 }

@@ -10,8 +10,8 @@ use crate::opened::Opened;
 use crate::random::initial;
 use crate::save::companions;
 use crate::tokenizer::Tokenizer;
-use crate::weights::Source;
-use exegete_core::{Error, Result, Task};
+use crate::weights::{Source, Wanted};
+use exegete_core::{Error, ParameterGroup, Result, Task};
 use exegete_engine::Tensor;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -87,7 +87,8 @@ struct Starting {
 }
 
 impl Source<f32> for Starting {
-    fn find(&self, name: &str, shape: &[usize]) -> Result<Option<Tensor<f32>>> {
+    fn find(&self, wanted: &Wanted<'_>) -> Result<Option<Tensor<f32>>> {
+        let &Wanted { name, shape, group } = wanted;
         let random = || {
             self.fresh.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
             Ok(Some(initial(name, shape, self.seed, self.deviation)))
@@ -95,9 +96,12 @@ impl Source<f32> for Starting {
         let Some(stored) = &self.stored else { return random() };
         // A bare encoder's file leaves out the prefix that a classifier's has.
         let bare = name.split_once('.').map_or(name, |(_, bare)| bare);
+        let is_head = group == ParameterGroup::HEAD;
         match [name, bare].into_iter().find(|name| stored.contains(name)) {
-            Some(found) if !is_head(name) || stored.shape(found) == Some(shape) => stored.find(found, shape),
-            _ if is_head(name) => random(),
+            Some(name) if !is_head || stored.shape(name) == Some(shape) => {
+                stored.find(&Wanted { name, ..*wanted })
+            }
+            _ if is_head => random(),
             _ => Ok(None),
         }
     }
@@ -108,23 +112,11 @@ impl Source<f32> for Starting {
     }
 }
 
-/// Whether a parameter belongs to what stands on top of the encoder.
-fn is_head(name: &str) -> bool {
-    name.contains("classifier") || name.contains("pooler")
-}
-
 /// The config of the same encoder as a classifier with these answers.
 fn retarget(given: &Config, head: &Head) -> Result<String> {
-    let class = match given.model_type.as_str() {
-        "bert" => "Bert",
-        "roberta" => "Roberta",
-        "xlm-roberta" => "XLMRoberta",
-        "camembert" => "Camembert",
-        "distilbert" => "DistilBert",
-        "electra" => "Electra",
-        "albert" => "Albert",
-        other => return Err(Error::Unsupported(format!("the model type '{other}' cannot be trained"))),
-    };
+    let class = given.family.class(&given.model_type).ok_or_else(|| {
+        Error::Unsupported(format!("the model type '{}' cannot be trained", given.model_type))
+    })?;
     let kind = match head.task {
         Task::Classification => "single_label_classification",
         Task::MultiLabel => "multi_label_classification",
