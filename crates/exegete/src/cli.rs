@@ -12,6 +12,7 @@ pub(crate) use remote::Remote;
 pub(crate) use resources::Resources;
 
 use crate::input::Ask;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use exegete::render::Format;
 use std::path::PathBuf;
@@ -165,8 +166,8 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     /// How to write the report [default: text, for many texts jsonl].
-    #[arg(long, value_enum)]
-    pub(crate) format: Option<ReportFormat>,
+    #[arg(long, value_parser = report_format())]
+    pub(crate) format: Option<Format>,
     /// Write here instead of to stdout; a killed run over a file goes on where it was.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -190,34 +191,12 @@ pub(crate) enum Check {
     Deep,
 }
 
-/// How a report is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportFormat {
-    /// For reading in a terminal.
-    Text,
-    /// One document, schema exegete.report/1.
-    Json,
-    /// One report a line.
-    Jsonl,
-    /// One self-contained page.
-    Html,
-    /// One row a unit.
-    Csv,
-    /// A picture.
-    Svg,
-}
-
-impl From<ReportFormat> for Format {
-    fn from(format: ReportFormat) -> Self {
-        match format {
-            ReportFormat::Text => Self::Text,
-            ReportFormat::Json => Self::Json,
-            ReportFormat::Jsonl => Self::Jsonl,
-            ReportFormat::Html => Self::Html,
-            ReportFormat::Csv => Self::Csv,
-            ReportFormat::Svg => Self::Svg,
-        }
-    }
+/// Every format that reports are written in.
+fn report_format() -> impl TypedValueParser<Value = Format> {
+    let known = Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.about()));
+    PossibleValuesParser::new(known).try_map(|name| {
+        Format::ALL.into_iter().find(|format| format.name() == name).ok_or("this is no format")
+    })
 }
 
 /// `exegete show`.
@@ -229,8 +208,8 @@ pub(crate) struct Show {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) row: usize,
     /// How to write it.
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: ReportFormat,
+    #[arg(long, value_parser = report_format(), default_value = "text")]
+    pub(crate) format: Format,
     /// Write here instead of to stdout.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

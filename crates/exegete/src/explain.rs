@@ -24,7 +24,7 @@ pub(crate) fn run(args: &cli::Explain) -> Result<()> {
     request.masker = hiding::masker(&args.hiding, &*model)?;
     let mut source = Source::open(&args.texts.ask(), model.card().task)?;
     let many = args.texts.input.is_some() || args.texts.text.as_deref() == Some("-");
-    let format = args.format.unwrap_or(if many { cli::ReportFormat::Jsonl } else { cli::ReportFormat::Text });
+    let format = args.format.unwrap_or(if many { Format::Jsonl } else { Format::Text });
     if request.methods.iter().any(|picked| matches!(picked, Picked::Surveys(..))) {
         return surveyed(args, &*model, &mut source, &request, output);
     }
@@ -36,13 +36,13 @@ pub(crate) fn run(args: &cli::Explain) -> Result<()> {
         let cache = args.hiding.cache.as_deref();
         let drivers = Drivers::new(args.resources.memory(), cache, None, &*model)?;
         let report = report(args, &*model, example, &request, &drivers)?;
-        return write(&report, format.into(), output);
+        return write(&report, format, output);
     }
     match (format, output) {
-        (cli::ReportFormat::Jsonl, Some(path)) if is_replaceable(path) => {
+        (Format::Jsonl, Some(path)) if is_replaceable(path) => {
             resumable(args, &*model, &mut source, &request, path)
         }
-        (cli::ReportFormat::Jsonl | cli::ReportFormat::Csv | cli::ReportFormat::Text, path) => {
+        (Format::Jsonl | Format::Csv | Format::Text, path) => {
             stream(args, &*model, &mut source, &request, format, path)
         }
         _ => bail!(
@@ -151,8 +151,8 @@ fn surveyed(
     let (items, spent) = drivers.with(|driver| {
         survey(&Corpus { model, driver, examples: &examples, held_out: held_out.as_deref(), request })
     });
-    let format = args.format.unwrap_or(cli::ReportFormat::Text);
-    write(&finished(args, model, items?, started, spent), format.into(), output)
+    let format = args.format.unwrap_or(Format::Text);
+    write(&finished(args, model, items?, started, spent), format, output)
 }
 
 /// Every text of a file.
@@ -218,7 +218,7 @@ fn stream(
     model: &dyn Model,
     source: &mut Source,
     request: &Request,
-    format: cli::ReportFormat,
+    format: Format,
     path: Option<&Path>,
 ) -> Result<()> {
     let drivers = Drivers::new(args.resources.memory(), args.hiding.cache.as_deref(), None, model)?;
@@ -230,8 +230,8 @@ fn stream(
         rows += 1;
         let report = report(args, model, example, request, &drivers);
         let report = report.with_context(|| format!("line {}", source.line()))?;
-        let mut text = render::render(&report, format.into(), &options);
-        if format == cli::ReportFormat::Csv && rows > 1 {
+        let mut text = render::render(&report, format, &options);
+        if format == Format::Csv && rows > 1 {
             text = text.split_once('\n').map_or(String::new(), |(_, rows)| rows.to_owned());
         }
         progress.suspend(|| output.write_all(text.as_bytes()).and_then(|()| output.flush()))?;
@@ -258,7 +258,7 @@ pub(crate) fn show(args: &cli::Show) -> Result<()> {
         &bytes
     };
     let report = render::read(wanted).with_context(|| args.report.display().to_string())?;
-    write(&report, args.format.into(), output)
+    write(&report, args.format, output)
 }
 
 /// Runs `exegete methods`.

@@ -51,7 +51,7 @@ fn groups_follow_the_computation_and_views_keep_them() {
         let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
         let layers: Vec<String> = match card.family.as_str() {
             "albert" => vec!["layers.0".into()],
-            _ => (0..card.layers).map(|n| format!("layer.{n}")).collect(),
+            _ => (0..card.sizes.0[0].1).map(|n| format!("layer.{n}")).collect(),
         };
         // A bare encoder without a pooler has nothing on top.
         let bare = card.task == Task::Encoder && !card.warnings.is_empty();

@@ -2,121 +2,55 @@
 //!
 //! A report with items of several kinds becomes several tables with an empty line between them.
 
+mod attribution;
 mod edits;
-mod rules;
+mod map;
+mod rule;
+mod table;
 
-use exegete_core::report::{Attribution, Cell, Item, Map, MapLayer, Report, Spread, Table, TokenText};
-
-const UNIT_HEAD: [&str; 10] =
-    ["item", "method", "target", "unit", "text", "field", "start", "end", "value", "error"];
-const MAP_HEAD: [&str; 17] = [
-    "item", "method", "target", "site", "token", "piece", "text", "field", "start", "end", "value", "min",
-    "lower", "median", "upper", "max", "entropy",
-];
+use exegete_core::report::{Item, Report};
 
 /// A row under construction.
 type Row = Vec<String>;
 
+/// The rows of an item.
+struct Section {
+    /// Sections of the same place become one table; places follow one another in order. Tables come last, each in a
+    /// place of its own.
+    place: (u8, usize),
+    head: Row,
+    rows: Vec<Row>,
+}
+
 /// A report's scores.
 pub(crate) fn render(report: &Report) -> String {
-    let mut units = Vec::new();
-    let mut cells = Vec::new();
-    let mut rules = Vec::new();
-    let mut edits = Vec::new();
-    let mut tables = Vec::new();
-    for (index, item) in report.items.iter().enumerate() {
-        match item {
-            Item::Attribution(attribution) => units.extend(self::units(index, attribution)),
-            Item::Map(map) => cells.extend(self::cells(index, map)),
-            Item::Table(table) => tables.push(self::table(table)),
-            Item::Rule(rule) => rules.extend(rules::rows(index, rule)),
-            Item::Edits(found) => edits.extend(edits::rows(index, found)),
-        }
+    if report.items.is_empty() {
+        return document(&attribution::HEAD.map(str::to_owned), &[]);
     }
-    let has = |wanted: fn(&Item) -> bool| report.items.iter().any(wanted);
-    let mut documents = Vec::new();
-    if has(|item| matches!(item, Item::Attribution(_))) || report.items.is_empty() {
-        documents.push(document(&UNIT_HEAD.map(str::to_owned), &units));
-    }
-    if has(|item| matches!(item, Item::Map(_))) {
-        documents.push(document(&MAP_HEAD.map(str::to_owned), &cells));
-    }
-    if has(|item| matches!(item, Item::Rule(_))) {
-        documents.push(document(&rules::HEAD.map(str::to_owned), &rules));
-    }
-    if has(|item| matches!(item, Item::Edits(_))) {
-        documents.push(document(&edits::HEAD.map(str::to_owned), &edits));
-    }
-    documents.extend(tables);
-    documents.join("\n")
-}
-
-fn units(item: usize, attribution: &Attribution) -> Vec<Row> {
-    let Attribution { subject, units, values, errors, .. } = attribution;
-    let row = |(index, unit): (usize, &exegete_core::report::UnitText)| {
-        let field = subject.input.get(unit.field).map_or_else(String::new, |field| word(&field.name));
-        let [start, end] = [unit.start, unit.end].map(|at| at.to_string());
-        let [value, error] =
-            [values, errors].map(|from| from.get(index).map_or_else(String::new, |v| number(*v)));
-        let head = [item.to_string(), word(&subject.method), word(&subject.target), index.to_string()];
-        head.into_iter().chain([word(&unit.text), field, start, end, value, error]).collect()
+    let mut sections: Vec<Section> = report.items.iter().enumerate().map(section).collect();
+    sections.sort_by_key(|section| section.place);
+    let joined = |same: &[Section]| {
+        let rows: Vec<Row> = same.iter().flat_map(|section| section.rows.iter().cloned()).collect();
+        document(&same[0].head, &rows)
     };
-    units.iter().enumerate().map(row).collect()
+    sections.chunk_by(|a, b| a.place == b.place).map(joined).collect::<Vec<String>>().join("\n")
 }
 
-fn cells(item: usize, map: &Map) -> Vec<Row> {
-    map.layers.iter().flat_map(|layer| self::layer(item, map, layer)).collect()
-}
-
-fn layer(item: usize, map: &Map, layer: &MapLayer) -> Vec<Row> {
-    let row = |(index, token): (usize, &TokenText)| {
-        let subject = &map.subject;
-        let head = [item.to_string(), word(&subject.method), word(&subject.target), word(&layer.site)];
-        let name = token
-            .field
-            .and_then(|field| subject.input.get(field))
-            .map_or_else(String::new, |f| word(&f.name));
-        let [start, end] =
-            [token.start, token.end].map(|at| at.map_or_else(String::new, |at| at.to_string()));
-        let text = token.text.as_deref().map_or_else(String::new, word);
-        let value = layer.token_values.get(index).map_or_else(String::new, |v| number(*v));
-        let token = [index.to_string(), word(&token.piece), text, name, start, end, value];
-        head.into_iter().chain(token).chain(spread(layer.spread.get(index))).collect()
+fn section((index, item): (usize, &Item)) -> Section {
+    let fixed = |place: u8, head: &[&str], rows: Vec<Row>| Section {
+        place: (place, 0),
+        head: head.iter().map(|&name| name.to_owned()).collect(),
+        rows,
     };
-    map.tokens.iter().enumerate().map(row).collect()
-}
-
-fn spread(spread: Option<&Spread>) -> [String; 6] {
-    spread
-        .map_or_else(Default::default, |s| [s.min, s.lower, s.median, s.upper, s.max, s.entropy].map(number))
-}
-
-/// A column of estimates becomes two, so that every cell holds one number.
-fn table(table: &Table) -> String {
-    let estimated =
-        |column: &usize| table.rows.iter().any(|row| matches!(row.get(*column), Some(Cell::Estimate { .. })));
-    let columns = table.rows.iter().map(Vec::len).fold(table.columns.len(), usize::max);
-    let (mut head, mut rows) = (Row::new(), vec![Row::new(); table.rows.len()]);
-    for column in 0..columns {
-        let name = table.columns.get(column).map_or_else(String::new, |name| word(name));
-        let estimated = estimated(&column);
-        head.push(name.clone());
-        head.extend(estimated.then(|| format!("{name}_error")));
-        for (row, cells) in rows.iter_mut().zip(&table.rows) {
-            let (value, error) = cell(cells.get(column));
-            row.push(value);
-            row.extend(estimated.then_some(error));
+    match item {
+        Item::Attribution(attribution) => fixed(0, &attribution::HEAD, attribution::rows(index, attribution)),
+        Item::Map(map) => fixed(1, &map::HEAD, map::rows(index, map)),
+        Item::Rule(rule) => fixed(2, &rule::HEAD, rule::rows(index, rule)),
+        Item::Edits(edits) => fixed(3, &edits::HEAD, edits::rows(index, edits)),
+        Item::Table(table) => {
+            let (head, rows) = table::rows(table);
+            Section { place: (u8::MAX, index), head, rows }
         }
-    }
-    document(&head, &rows)
-}
-
-fn cell(cell: Option<&Cell>) -> (String, String) {
-    match cell {
-        Some(Cell::Estimate { mean, error }) => (number(*mean), number(*error)),
-        Some(Cell::Number(value)) => (number(*value), String::new()),
-        Some(Cell::Word(text)) => (word(text), String::new()),
-        Some(Cell::Empty) | None => Default::default(),
     }
 }
 

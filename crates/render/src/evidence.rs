@@ -1,15 +1,18 @@
 //! What the measured evidence says, in figures and words that every renderer shares.
 
+mod other;
+
 use crate::figures::{count, figure, p_value, percent, setting};
 use exegete_core::report::{
     Attribution, Checks, Completeness, Curve, Erasure, Flip, Infidelity, Randomisation, Sensitivity,
     Stability, Weighed,
 };
+use std::borrow::Cow;
 
 /// One check.
 pub(crate) struct Line<'a> {
     /// What is measured.
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'a, str>,
     /// What came out.
     pub(crate) figures: String,
     /// What the figures are, in a few words; empty where the name says it.
@@ -39,14 +42,14 @@ pub(crate) fn lines(attribution: &Attribution) -> Vec<Line<'_>> {
     let mut lines = Vec::new();
     lines.extend(completeness.as_ref().map(self::completeness));
     lines.extend(comprehensiveness.as_ref().map(|erasure| Line {
-        name: "comprehensiveness",
+        name: Cow::Borrowed("comprehensiveness"),
         gloss: "drop without the top units",
         good: "high is good",
         meaning: "how far the target falls when the top-ranked units are removed",
         ..self::erasure(erasure)
     }));
     lines.extend(sufficiency.as_ref().map(|erasure| Line {
-        name: "sufficiency",
+        name: Cow::Borrowed("sufficiency"),
         gloss: "drop with nothing else",
         good: "low is good",
         meaning: "how far the target falls when nothing but the top-ranked units is kept",
@@ -55,20 +58,26 @@ pub(crate) fn lines(attribution: &Attribution) -> Vec<Line<'_>> {
     lines.extend(flip.as_ref().map(|flip| self::flip(flip, attribution)));
     lines.extend(leave_one_out.as_ref().map(self::leave_one_out));
     lines.extend(deep(&attribution.checks));
+    lines.extend(others(&attribution.checks));
     lines
+}
+
+/// Those that nothing more is known of than what they say themselves.
+pub(crate) fn others(checks: &Checks) -> impl Iterator<Item = Line<'_>> {
+    checks.others.iter().map(|(name, found)| other::line(name, found))
 }
 
 fn deep(checks: &Checks) -> Vec<Line<'_>> {
     let Checks { deletion, insertion, sensitivity, infidelity, stability, randomisation, .. } = checks;
     let mut lines = Vec::new();
     lines.extend(deletion.as_ref().map(|curve| Line {
-        name: "deletion",
+        name: Cow::Borrowed("deletion"),
         good: "low is good",
         meaning: "the target while units are removed, best first",
         ..self::curve(curve)
     }));
     lines.extend(insertion.as_ref().map(|curve| Line {
-        name: "insertion",
+        name: Cow::Borrowed("insertion"),
         good: "high is good",
         meaning: "the target while units are put back, best first",
         ..self::curve(curve)
@@ -82,7 +91,7 @@ fn deep(checks: &Checks) -> Vec<Line<'_>> {
 
 /// A line still without its words.
 fn line<'a>(figures: String, chart: Option<Chart<'a>>) -> Line<'a> {
-    Line { name: "", figures, gloss: "", meaning: "", good: "", chart }
+    Line { name: Cow::Borrowed(""), figures, gloss: "", meaning: "", good: "", chart }
 }
 
 fn completeness(completeness: &Completeness) -> Line<'_> {
@@ -96,7 +105,7 @@ fn completeness(completeness: &Completeness) -> Line<'_> {
         figures += &format!("; the worst of {layers} {} ({})", percent(worst.gap), worst.site);
     }
     let meaning = "whether the scores add up to what they claim";
-    Line { name: "completeness", good: "low is good", meaning, ..line(figures, None) }
+    Line { name: Cow::Borrowed("completeness"), good: "low is good", meaning, ..line(figures, None) }
 }
 
 fn erasure(erasure: &Erasure) -> Line<'_> {
@@ -127,7 +136,7 @@ fn flip(flip: &Flip, attribution: &Attribution) -> Line<'static> {
         format!("without {units}: {} → {}{random}", decision(&flip.before), decision(&flip.after))
     };
     let meaning = "the smallest top-ranked set whose removal changes the decision";
-    Line { name: "flip", meaning, ..line(figures, None) }
+    Line { name: Cow::Borrowed("flip"), meaning, ..line(figures, None) }
 }
 
 /// The units by name while they are few.
@@ -149,7 +158,7 @@ fn leave_one_out(weighed: &Weighed) -> Line<'static> {
         (None, _) => format!("no τ: one side is all ties, over {units}"),
     };
     let (good, meaning) = ("near 1 is good", "agreement of the ranking with removing one unit at a time");
-    Line { name: "leave one out", good, meaning, ..line(figures, None) }
+    Line { name: Cow::Borrowed("leave one out"), good, meaning, ..line(figures, None) }
 }
 
 fn curve(curve: &Curve) -> Line<'_> {
@@ -162,7 +171,7 @@ fn sensitivity(sensitivity: &Sensitivity) -> Line<'static> {
     let (relative, absolute, radius) = (percent(*relative), figure(*absolute), setting(*radius));
     let figures = format!("at most {relative} ({absolute}), radius {radius}, {}", count(*samples, "sample"));
     let meaning = "how far the scores move when the input hardly does, as a share of their size";
-    Line { name: "sensitivity", good: "low is good", meaning, ..line(figures, None) }
+    Line { name: Cow::Borrowed("sensitivity"), good: "low is good", meaning, ..line(figures, None) }
 }
 
 fn infidelity(infidelity: &Infidelity) -> Line<'static> {
@@ -171,7 +180,7 @@ fn infidelity(infidelity: &Infidelity) -> Line<'static> {
     let samples = count(*samples, "sample");
     let figures = format!("{value}, scaled by {factor} {scaled}, zero scores {zero}, {samples}");
     let meaning = "how badly the scores foretell what perturbations do";
-    Line { name: "infidelity", good: "low is good", meaning, ..line(figures, None) }
+    Line { name: Cow::Borrowed("infidelity"), good: "low is good", meaning, ..line(figures, None) }
 }
 
 fn stability(stability: &Stability) -> Line<'static> {
@@ -181,7 +190,7 @@ fn stability(stability: &Stability) -> Line<'static> {
         "correlation {correlation}, worst {worst}; noise {noise}, {same_decision} of {samples} keep the decision"
     );
     let meaning = "rank correlation with the scores under noise in the embeddings";
-    Line { name: "stability", good: "near 1 is good", meaning, ..line(figures, None) }
+    Line { name: Cow::Borrowed("stability"), good: "near 1 is good", meaning, ..line(figures, None) }
 }
 
 fn randomisation(steps: &[Randomisation]) -> Line<'_> {
@@ -193,7 +202,7 @@ fn randomisation(steps: &[Randomisation]) -> Line<'_> {
     };
     let meaning = "rank correlation with the scores of the model made random from the top down";
     Line {
-        name: "randomisation",
+        name: Cow::Borrowed("randomisation"),
         good: "near 0 is good",
         meaning,
         ..line(figures, Some(Chart::Randomisation(steps)))

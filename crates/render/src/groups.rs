@@ -1,50 +1,38 @@
 //! Which items of a report are shown together.
 
 use crate::scale::{Scale, strongest};
-use exegete_core::report::{Attribution, Edits, Item, Map, Report, Rule, Table};
+use exegete_core::report::{Attribution, Item, Report};
 
 /// What is shown as one thing.
-pub(crate) enum Group<'a> {
-    /// Scores of one text by one method, or by several side by side.
-    Attributions(Vec<&'a Attribution>),
-    /// Scores of one text at several sites.
-    Map(&'a Map),
-    /// What holds an answer.
-    Rule(&'a Rule),
-    /// What changes one.
-    Edits(&'a Edits),
-    /// Columns.
-    Table(&'a Table),
+pub(crate) struct Group<'a> {
+    /// The first item of it.
+    pub(crate) item: &'a Item,
+    /// Where that is an attribution: it, and others of the same text to be shown beside it.
+    pub(crate) members: Vec<&'a Attribution>,
 }
 
 /// The items in order; scores over the same units of the same text stand where the first of them does.
 pub(crate) fn groups(report: &Report) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for item in &report.items {
-        match item {
-            Item::Map(map) => groups.push(Group::Map(map)),
-            Item::Table(table) => groups.push(Group::Table(table)),
-            Item::Rule(rule) => groups.push(Group::Rule(rule)),
-            Item::Edits(edits) => groups.push(Group::Edits(edits)),
-            Item::Attribution(attribution) => {
-                match groups.iter_mut().find_map(|g| companions(g, attribution)) {
-                    Some(members) => members.push(attribution),
-                    None => groups.push(Group::Attributions(vec![attribution])),
-                }
-            }
+        let Item::Attribution(attribution) = item else {
+            groups.push(Group { item, members: Vec::new() });
+            continue;
+        };
+        match groups.iter_mut().find(|group| companions(group, attribution)) {
+            Some(group) => group.members.push(attribution),
+            None => groups.push(Group { item, members: vec![attribution] }),
         }
     }
     groups
 }
 
-fn companions<'a, 'b>(group: &'b mut Group<'a>, new: &Attribution) -> Option<&'b mut Vec<&'a Attribution>> {
-    let Group::Attributions(members) = group else { return None };
-    let same = members.first().is_some_and(|first| {
+fn companions(group: &Group<'_>, new: &Attribution) -> bool {
+    group.members.first().is_some_and(|first| {
         first.subject.input == new.subject.input
             && first.units == new.units
             && first.subject.prediction == new.subject.prediction
-    });
-    same.then_some(members)
+    })
 }
 
 /// The scale of each of some attributions over the same units, and at most `limit` units in the order of the text: those

@@ -2,7 +2,7 @@
 
 use crate::figures::{figure, percent};
 use exegete_core::ClassScore;
-use exegete_core::report::{Answered, Attribution, Map, Provenance, Subject};
+use exegete_core::report::{Answered, Attribution, Provenance, Subject};
 
 /// How many classes, words or candidates are told before the rest is only counted.
 const TOLD: usize = 4;
@@ -109,13 +109,6 @@ pub(crate) fn sampled(subject: &Subject) -> String {
     };
     let fit = number("r2").map(|fit| format!(", local R² {}", figure(fit)));
     [counted("samples", "sample"), counted("draws", "draw"), fit].into_iter().flatten().collect()
-}
-
-/// The same for a map.
-pub(crate) fn asked_map(map: &Map) -> String {
-    let Subject { target, value, method, .. } = &map.subject;
-    let sites = crate::figures::count(map.layers.len(), "site");
-    format!("{target} = {} by {method} at {sites}", figure(*value))
 }
 
 /// What a report cost.

@@ -1,5 +1,6 @@
 //! One self-contained page: no script, nothing fetched, readable in light, dark and print.
 
+mod attribution;
 mod bars;
 mod card;
 mod chart;
@@ -13,9 +14,9 @@ mod table;
 
 use crate::figures::percent;
 use crate::groups::{Group, groups};
-use crate::headline::{Said, asked, cost, said};
+use crate::headline::{Said, cost, said};
 use crate::markup::Escaped;
-use exegete_core::report::{Attribution, Provenance, Report, Subject, Verdict};
+use exegete_core::report::{Item, Provenance, Report, Subject, Verdict};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -39,31 +40,15 @@ fn title(report: &Report) -> String {
 }
 
 fn section(group: &Group<'_>, report: &Report) -> String {
-    let body = match group {
-        Group::Attributions(members) => match members.as_slice() {
-            [only] => attribution(only, &report.provenance),
-            several => compare::compare(several, &report.provenance),
-        },
-        Group::Map(map) => map::map(map, &report.provenance),
-        Group::Rule(rule) => rule::rule(rule, &report.provenance),
-        Group::Edits(edits) => edits::edits(edits, &report.provenance),
-        Group::Table(table) => table::table(table),
+    let made = &report.provenance;
+    let body = match group.item {
+        Item::Attribution(_) => attribution::attributions(&group.members, made),
+        Item::Map(map) => map::map(map, made),
+        Item::Rule(rule) => rule::rule(rule, made),
+        Item::Edits(edits) => edits::edits(edits, made),
+        Item::Table(table) => table::table(table),
     };
     format!("<section>\n{body}</section>\n")
-}
-
-fn attribution(attribution: &Attribution, provenance: &Provenance) -> String {
-    let Attribution { subject, checks, .. } = attribution;
-    [
-        header(subject, &asked(&[attribution]), provenance),
-        verdict(checks.verdict.as_ref()),
-        heat::passages(attribution),
-        heat::legend(&subject.target, heat::LINES),
-        bars::bars(attribution),
-        card::card(attribution),
-        params(subject),
-    ]
-    .concat()
 }
 
 /// What the model says, what is explained, and what the reader must know of it.

@@ -3,10 +3,11 @@
 //! 1. [`read()`] takes a saved report back in and says what is wrong with one that cannot be shown.
 //! 2. [`render`] writes a [`Report`] as terminal text, JSON, HTML, CSV or SVG.
 //!
-//! Each format is one file (`text`, `json`, `html`, `csv`, `svg`) over the same few views of a report: which items
+//! Each format is one file (`text`, `json`, `html`, `csv`, `svg`) with one `match` on the kinds of items and a folder with
+//! one file for each kind, over the same few views of a report: which items
 //! belong together (`groups`), the text cut at its units (`passage`) or with what a rule holds and edits change
-//! (`marked`), a map's tokens and columns (`maps`), how strong a score is (`scale`) and which ranks it can tell apart
-//! (`ties`), what the model, the evidence, a rule and edits say (`headline`, `evidence`, `rules`, `edits`), how a
+//! (`marked`), a map's tokens and columns (`map`), how strong a score is (`scale`) and which ranks it can tell apart
+//! (`ties`), what the model, the evidence, a rule and edits say (`headline`, `evidence`, `rule`, `edits`), how a
 //! number is written (`figures`) and what of a user's text may be shown as it is (`visible`, `markup`). Renderers know
 //! no model and no method; whatever a report holds, they do not panic.
 
@@ -18,12 +19,12 @@ mod groups;
 mod headline;
 mod html;
 mod json;
-mod maps;
+mod map;
 mod marked;
 mod markup;
 mod passage;
 mod read;
-mod rules;
+mod rule;
 mod scale;
 mod svg;
 mod text;
@@ -56,13 +57,22 @@ impl Format {
 
     /// What users call it.
     pub fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    /// What it is, in a few words.
+    pub fn about(self) -> &'static str {
+        self.words().1
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::Jsonl => "jsonl",
-            Self::Html => "html",
-            Self::Csv => "csv",
-            Self::Svg => "svg",
+            Self::Text => ("text", "For reading in a terminal"),
+            Self::Json => ("json", "One document, schema exegete.report/1"),
+            Self::Jsonl => ("jsonl", "One report a line"),
+            Self::Html => ("html", "One self-contained page"),
+            Self::Csv => ("csv", "One row a unit"),
+            Self::Svg => ("svg", "A picture"),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Saved reports back in, with what is wrong in one line.
 
-mod consistent;
-
 use crate::visible::visible;
 use exegete_core::report::{Item, Provenance, Report, SCHEMA};
 use exegete_core::{Error, Result};
@@ -26,9 +24,10 @@ pub fn read(json: &[u8]) -> Result<Report> {
     };
     let item = |(index, value)| typed::<Item>(Some(value), &format!("items[{index}]"));
     let items = items.into_iter().enumerate().map(item).collect::<Result<Vec<Item>>>()?;
-    let report = Report { schema: SCHEMA.to_owned(), provenance, items };
-    consistent::check(&report)?;
-    Ok(report)
+    for (index, item) in items.iter().enumerate() {
+        item.consistent().map_err(|error| error.at(format!("items[{index}]")))?;
+    }
+    Ok(Report { schema: SCHEMA.to_owned(), provenance, items })
 }
 
 fn schema(found: Option<&Value>) -> Result<()> {

@@ -1,5 +1,6 @@
 //! The text with its scores, conditions or changes as a picture on white paper, for slides and articles.
 
+mod attribution;
 mod bars;
 mod edits;
 mod map;
@@ -7,13 +8,14 @@ mod marked;
 mod measure;
 mod passage;
 mod rule;
+mod table;
 
 use crate::Options;
 use crate::figures::percent;
-use crate::groups::{Group, groups, names};
-use crate::headline::{asked, asked_map, said};
+use crate::groups::{Group, groups};
+use crate::headline::said;
 use crate::markup::Escaped;
-use exegete_core::report::{Attribution, Report, Subject, Verdict};
+use exegete_core::report::{Item, Report, Subject, Verdict};
 
 /// Pixels a terminal column.
 const COLUMN: f64 = 8.0;
@@ -60,18 +62,13 @@ impl Sheet {
 pub(crate) fn render(report: &Report, options: &Options) -> String {
     let width = options.columns() as f64 * COLUMN;
     let mut sheet = Sheet { width, y: 0.0, out: String::new() };
-    for group in groups(report) {
-        match group {
-            Group::Attributions(members) => attributions(&mut sheet, &members),
-            Group::Map(map) => {
-                head(&mut sheet, &map.subject, &asked_map(map));
-                map::map(&mut sheet, map);
-            }
-            Group::Rule(rule) => rule::rule(&mut sheet, rule),
-            Group::Edits(edits) => edits::edits(&mut sheet, edits),
-            Group::Table(table) => {
-                sheet.caption(&format!("{} (a table has no picture)", table.title), 12.0, "normal")
-            }
+    for Group { item, members } in groups(report) {
+        match item {
+            Item::Attribution(_) => attribution::attributions(&mut sheet, &members),
+            Item::Map(map) => map::map(&mut sheet, map),
+            Item::Rule(rule) => rule::rule(&mut sheet, rule),
+            Item::Edits(edits) => edits::edits(&mut sheet, edits),
+            Item::Table(table) => table::table(&mut sheet, table),
         }
         sheet.skip(8.0);
     }
@@ -81,23 +78,6 @@ pub(crate) fn render(report: &Report, options: &Options) -> String {
          viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"{FONT}\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{body}</svg>\n"
     )
-}
-
-/// One text, once for each method.
-fn attributions(sheet: &mut Sheet, members: &[&Attribution]) {
-    let Some(first) = members.first() else { return };
-    head(sheet, &first.subject, &asked(members));
-    for (member, name) in members.iter().zip(names(members)) {
-        if members.len() > 1 {
-            sheet.skip(6.0);
-            sheet.caption(&name, 12.0, "bold");
-        }
-        passage::passages(sheet, member);
-        sheet.skip(6.0);
-        bars::units(sheet, member);
-    }
-    sheet.skip(4.0);
-    sheet.caption("blue with a solid line: for; orange with a dashed line: against", 10.0, "normal");
 }
 
 fn head(sheet: &mut Sheet, subject: &Subject, asked: &str) {

@@ -1,5 +1,6 @@
 //! For a terminal: what the model says, what failed, the text with its scores, and the evidence.
 
+mod attribution;
 mod card;
 mod compare;
 mod edits;
@@ -10,45 +11,33 @@ mod marked;
 mod paint;
 mod rule;
 mod screen;
+mod table;
 mod units;
 
 use crate::Options;
 use crate::figures::percent;
 use crate::groups::{Group, groups};
-use crate::headline::{Said, asked, cost, said};
-use exegete_core::report::{Attribution, Provenance, Report, Subject, Verdict};
+use crate::headline::{Said, cost, said};
+use exegete_core::report::{Item, Provenance, Report, Subject, Verdict};
 use paint::{Span, Tone};
 use screen::Screen;
 
 /// A report for a terminal.
 pub(crate) fn render(report: &Report, options: &Options) -> String {
     let mut screen = Screen::new(options.colour, options.columns());
-    for group in groups(report) {
-        match group {
-            Group::Attributions(members) => match members.as_slice() {
-                [only] => attribution(&mut screen, only, &report.provenance),
-                several => compare::compare(&mut screen, several, &report.provenance),
-            },
-            Group::Map(map) => map::map(&mut screen, map, &report.provenance),
-            Group::Rule(rule) => rule::rule(&mut screen, rule, &report.provenance),
-            Group::Edits(edits) => edits::edits(&mut screen, edits, &report.provenance),
-            Group::Table(table) => grid::table(&mut screen, table),
+    for Group { item, members } in groups(report) {
+        let made = &report.provenance;
+        match item {
+            Item::Attribution(_) => attribution::attributions(&mut screen, &members, made),
+            Item::Map(map) => map::map(&mut screen, map, made),
+            Item::Rule(rule) => rule::rule(&mut screen, rule, made),
+            Item::Edits(edits) => edits::edits(&mut screen, edits, made),
+            Item::Table(table) => table::table(&mut screen, table),
         }
         screen.blank();
     }
     provenance(&mut screen, &report.provenance);
     screen.finish()
-}
-
-fn attribution(screen: &mut Screen, attribution: &Attribution, provenance: &Provenance) {
-    let subject = &attribution.subject;
-    header(screen, subject, &asked(&[attribution]), provenance);
-    verdict(screen, attribution.checks.verdict.as_ref());
-    screen.blank();
-    heat::passages(screen, attribution);
-    screen.blank();
-    units::top(screen, attribution);
-    card::card(screen, attribution);
 }
 
 /// What the model says, what is explained, and what the reader must know of it.

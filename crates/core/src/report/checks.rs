@@ -1,4 +1,7 @@
+use super::consistent::{known, lengths};
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The measured evidence for one explanation. What was not measured is absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -43,6 +46,41 @@ pub struct Checks {
     /// How alike the scores are when the model's parameters are random, from the top down.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub randomisation: Vec<Randomisation>,
+    /// What checks found that have no field of their own, by name. Where the value is an object with a string `says`, that
+    /// is what a card shows of it, else its numbers.
+    #[serde(flatten)]
+    pub others: BTreeMap<String, serde_json::Value>,
+}
+
+impl Checks {
+    /// Adds what a check without a field of its own found.
+    pub fn add(&mut self, name: &str, found: &impl Serialize) -> Result<()> {
+        let value =
+            serde_json::to_value(found).map_err(|error| Error::Request(format!("{name}: {error}")))?;
+        self.others.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// One figure a bin and step, and units that exist.
+    pub(super) fn consistent(&self, units: usize) -> Result<()> {
+        let erasures = [("comprehensiveness", &self.comprehensiveness), ("sufficiency", &self.sufficiency)];
+        for (name, erasure) in erasures {
+            erasure
+                .as_ref()
+                .map_or(Ok(()), |erasure| erasure.consistent().map_err(|error| error.at(name)))?;
+        }
+        for (name, curve) in [("deletion", &self.deletion), ("insertion", &self.insertion)] {
+            curve.as_ref().map_or(Ok(()), |curve| curve.consistent().map_err(|error| error.at(name)))?;
+        }
+        if let Some(flip) = &self.flip {
+            known("flip", &flip.units, units)?;
+        }
+        if let Some(weighed) = &self.leave_one_out {
+            lengths("leave_one_out.drops", weighed.drops.len(), "measured", weighed.measured.len())?;
+            known("leave_one_out", &weighed.measured, units)?;
+        }
+        Ok(())
+    }
 }
 
 /// The evidence in plain words.
@@ -129,6 +167,18 @@ pub struct Erasure {
     pub log_odds: Option<f64>,
 }
 
+impl Erasure {
+    fn consistent(&self) -> Result<()> {
+        let Self { bins, own, reversed, random, .. } = self;
+        lengths("own", own.values.len(), "bins", bins.len())?;
+        lengths("reversed", reversed.values.len(), "bins", bins.len())?;
+        let one = |(index, drop): (usize, &Drop)| {
+            lengths(&format!("random[{index}]"), drop.values.len(), "bins", bins.len())
+        };
+        random.iter().enumerate().try_for_each(one)
+    }
+}
+
 /// F before minus F after, by bin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Drop {
@@ -191,6 +241,16 @@ pub struct Curve {
     pub area: f64,
     /// The same for random rankings.
     pub random_area: f64,
+}
+
+impl Curve {
+    fn consistent(&self) -> Result<()> {
+        lengths("values", self.values.len(), "shares", self.shares.len())?;
+        if self.random.is_empty() {
+            return Ok(());
+        }
+        lengths("random", self.random.len(), "shares", self.shares.len())
+    }
 }
 
 /// How far the scores move within a small ball around the input.

@@ -1,5 +1,5 @@
 use super::Cost;
-use crate::evidence::verdict::SIGNIFICANCE;
+use crate::evidence::SIGNIFICANCE;
 use exegete_core::report::{Checks, Erasure};
 
 /// What a metric is read off: the evidence for one explanation of one text.

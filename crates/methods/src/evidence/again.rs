@@ -41,6 +41,7 @@ fn no_tokens() -> Error {
 }
 
 /// A text's word vectors, for noise in proportion to their range.
+#[derive(Clone)]
 pub(super) struct Words {
     pub(super) shape: Vec<usize>,
     pub(super) range: f64,

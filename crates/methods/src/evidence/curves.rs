@@ -1,6 +1,8 @@
 //! F while units are removed, best first, and while they are put back. V. Petsiuk, A. Das, K. Saenko, *RISE: randomized
 //! input sampling for explanation of black-box models*, 2018.
 
+use super::Level;
+use super::check::{Check, Ruling};
 use super::ranking::Rankings;
 use crate::{Masked, Set};
 use exegete_core::Result;
@@ -18,13 +20,29 @@ enum Walk {
     Insert,
 }
 
-/// The deletion curve, where low is good, and the insertion curve, where high is.
-pub(super) fn measure(masked: &mut Masked<'_>, rankings: &Rankings) -> Result<(Curve, Curve)> {
-    let orders = || [&rankings.own].into_iter().chain(rankings.random.iter().take(RANDOM));
-    let all = orders().flat_map(|order| [Walk::Delete, Walk::Insert].map(|walk| hidden(order, walk)));
-    // Together first, so that all of it runs in as few batches as possible.
-    masked.outcomes(&all.flatten().collect::<Vec<Set>>())?;
-    Ok((curve(masked, rankings, Walk::Delete)?, curve(masked, rankings, Walk::Insert)?))
+/// The deletion curve, where low is good. Neither curve fails anything: the erasures say the same with more rankings.
+pub(super) const DELETION: Check = Check {
+    level: Level::Deep,
+    sets: |look| sets(&look.rankings, Walk::Delete),
+    measure: |look, checks| {
+        checks.deletion = Some(curve(look.masked, &look.rankings, Walk::Delete)?);
+        Ok(Ruling::default())
+    },
+};
+
+/// The insertion curve, where high is.
+pub(super) const INSERTION: Check = Check {
+    level: Level::Deep,
+    sets: |look| sets(&look.rankings, Walk::Insert),
+    measure: |look, checks| {
+        checks.insertion = Some(curve(look.masked, &look.rankings, Walk::Insert)?);
+        Ok(Ruling::default())
+    },
+};
+
+fn sets(rankings: &Rankings, walk: Walk) -> Vec<Set> {
+    let orders = [&rankings.own].into_iter().chain(rankings.random.iter().take(RANDOM));
+    orders.flat_map(|order| hidden(order, walk)).collect()
 }
 
 fn curve(masked: &mut Masked<'_>, rankings: &Rankings, walk: Walk) -> Result<Curve> {

@@ -7,6 +7,8 @@ use crate::{Masked, Set};
 use exegete_core::Result;
 use exegete_core::report::{Drop, Erasure};
 
+/// Mean drops of F that are all smaller than this are rounding: there is nothing to rank.
+const SMALLEST_DROP: f64 = 1e-6;
 const BINS: [f64; 5] = [0.01, 0.05, 0.1, 0.2, 0.5];
 
 /// How many of `units` units are in each bin: at least one, and always rounded up.
@@ -17,23 +19,19 @@ pub(super) fn sizes(units: usize) -> [usize; 5] {
 
 /// Which part of a ranking is hidden.
 #[derive(Clone, Copy)]
-enum Hide {
+pub(super) enum Hide {
     Top,
     Rest,
 }
 
-/// Everything that [`measure`] will ask for.
-pub(super) fn sets(rankings: &Rankings) -> Vec<Set> {
+/// Everything that [`measured`] will ask for.
+pub(super) fn sets(rankings: &Rankings, hide: Hide) -> Vec<Set> {
     let all = [&rankings.own, &rankings.reversed].into_iter().chain(&rankings.random);
-    all.flat_map(|order| [Hide::Top, Hide::Rest].into_iter().flat_map(|hide| hidden(order, hide))).collect()
+    all.flat_map(|order| hidden(order, hide)).collect()
 }
 
-/// Comprehensiveness and sufficiency.
-pub(super) fn measure(masked: &mut Masked<'_>, rankings: &Rankings) -> Result<(Erasure, Erasure)> {
-    Ok((erasure(masked, rankings, Hide::Top)?, erasure(masked, rankings, Hide::Rest)?))
-}
-
-fn erasure(masked: &mut Masked<'_>, rankings: &Rankings, hide: Hide) -> Result<Erasure> {
+/// What hiding each bin does.
+pub(super) fn measured(masked: &mut Masked<'_>, rankings: &Rankings, hide: Hide) -> Result<Erasure> {
     let (whole, before) = (masked.whole()?.value, masked.whole()?.kept);
     let after = masked.outcomes(&hidden(&rankings.own, hide))?;
     let ratios: Option<Vec<f64>> = after.iter().map(|outcome| Some((outcome.kept? / before?).ln())).collect();
@@ -58,6 +56,30 @@ fn hidden(order: &[usize], hide: Hide) -> Vec<Set> {
         Hide::Rest => order[size..].to_vec(),
     };
     sizes(order.len()).map(part).to_vec()
+}
+
+/// Three digits behind the point, or two that count where those would be zeros.
+pub(super) fn figure(value: f64) -> String {
+    if value == 0.0 || value.abs() >= 0.001 { format!("{value:.3}") } else { format!("{value:.1e}") }
+}
+
+/// The mean drops of an erasure.
+pub(super) struct Compared {
+    pub(super) own: f64,
+    pub(super) reversed: f64,
+    pub(super) random: f64,
+}
+
+impl Compared {
+    /// None where no order differs from another: one unit, or a model that nothing moves.
+    pub(super) fn of(erasure: &Erasure) -> Option<Self> {
+        let (own, reversed) = (erasure.own.mean, erasure.reversed.mean);
+        let others = || erasure.random.iter().map(|drop| drop.mean).chain([reversed]);
+        let apart = others().any(|other| (other - own).abs() > SMALLEST_DROP);
+        let random = erasure.random.iter().map(|drop| drop.mean).sum::<f64>();
+        let random = random / erasure.random.len().max(1) as f64;
+        apart.then_some(Self { own, reversed, random })
+    }
 }
 
 #[cfg(test)]

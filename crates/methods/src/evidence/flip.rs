@@ -1,13 +1,17 @@
 //! The smallest top-ranked set whose removal changes the decision (METHODS E3), beside random sets of the same size.
 
+use super::check::{Check, Look, Ruling};
 use super::ranking::{Rankings, shuffled};
-use super::{STAGE_FLIP, erasure};
+use super::sentence::{percent, quote};
+use super::{Level, erasure, leave_one_out};
 use crate::search::sets::{combinations, every};
 use crate::{Job, Masked, Outcome, Set};
-use exegete_core::Result;
-use exegete_core::report::Flip;
+use exegete_core::report::{Checks, Flip};
+use exegete_core::{Result, Task};
 use std::collections::BTreeSet;
 
+/// The stream of random numbers.
+const STAGE: u64 = 102;
 /// Prefixes up to this long are all tried; after it their length grows by half each time.
 const EACH: usize = 16;
 /// Prefixes are run together up to these lengths, while none changes the decision: it mostly changes early.
@@ -15,19 +19,55 @@ const STAGES: [usize; 3] = [4, 8, EACH];
 /// How many random sets are tried.
 const RANDOM_SETS: usize = 20;
 
+/// It fails nothing: a decision that stays may be a sure one.
+pub(super) const CHECK: Check = Check { level: Level::Default, sets, measure };
+
 /// The first sets to try; longer ones are run only where none of these changes the decision.
-pub(super) fn sets(rankings: &Rankings) -> Vec<Set> {
-    let lengths = lengths(rankings.own.len());
-    stages(&lengths).next().map_or(Vec::new(), |short| prefixes(rankings, short))
+fn sets(look: &Look<'_, '_>) -> Vec<Set> {
+    let lengths = lengths(look.rankings.own.len());
+    let short = stages(&lengths).next().filter(|_| look.masked.could_decide());
+    short.map_or(Vec::new(), |short| prefixes(&look.rankings, short))
+}
+
+fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
+    let alone = leave_one_out::measured(&look.rankings);
+    let found = smallest(&look.job, look.masked, &look.rankings, &alone)?;
+    // A flip that takes most of the text says little about its words.
+    let most = look.rankings.own.len().div_ceil(2);
+    let telling = |flip: &&Flip| (1..=most).contains(&flip.units.len());
+    let sentence = found.as_ref().filter(telling).map(|flip| flipped(look, flip));
+    checks.flip = found;
+    Ok(Ruling { failures: Vec::new(), sentence })
+}
+
+fn flipped(look: &Look<'_, '_>, flip: &Flip) -> String {
+    // Answers and words are pieces of text; classes and tags are names.
+    let quoted = matches!(look.job.card().task, Task::QuestionAnswering | Task::MaskedLanguageModel);
+    let named = |label: &str| if quoted { quote(label) } else { label.to_owned() };
+    let (before, after) = (&flip.before, &flip.after);
+    let turns =
+        format!("turns {} ({:.2}) into {} ({:.2})", named(&before.0), before.1, named(&after.0), after.1);
+    let (verb, kind, listed) = (look.verb(), look.kind, look.quoted(&flip.units));
+    let cases = format!("in {} of cases", percent(flip.random_share));
+    match flip.units.len() {
+        1 if look.job.units.len() == 1 => format!("{verb} {listed}, the only {kind}, {turns}."),
+        1 => format!("{verb} {listed} alone {turns}; a random {kind} does so {cases}."),
+        count => {
+            let nouns = look.noun(count);
+            format!(
+                "{verb} the {count} top {nouns} ({listed}) {turns}; {count} random {nouns} do so {cases}."
+            )
+        }
+    }
 }
 
 /// None where the model decides nothing, or where the target does not speak for what it decides: hiding what speaks for
 /// another class cannot be expected to change the decision.
-pub(super) fn measure(
+fn smallest(
     job: &Job<'_>,
     masked: &mut Masked<'_>,
     rankings: &Rankings,
-    measured: &[usize],
+    alone: &[usize],
 ) -> Result<Option<Flip>> {
     let whole = masked.whole()?;
     if !masked.speaks_for_decision()? {
@@ -53,7 +93,7 @@ pub(super) fn measure(
         random_sets: 0,
     };
     if let Some(length) = length {
-        let sets = random_sets(job, rankings.own.len(), length, measured);
+        let sets = random_sets(job, rankings.own.len(), length, alone);
         let outcomes = masked.outcomes(&sets)?;
         let flips = outcomes.iter().filter(|outcome| !outcome.decides_as(&whole)).count();
         flip.random_sets = sets.len();
@@ -101,14 +141,14 @@ fn lengths(units: usize) -> Vec<usize> {
 }
 
 /// Sets to compare with: every one where they are few, those left out in turn for single units, else a sample.
-fn random_sets(job: &Job<'_>, units: usize, size: usize, measured: &[usize]) -> Vec<Set> {
+fn random_sets(job: &Job<'_>, units: usize, size: usize, alone: &[usize]) -> Vec<Set> {
     if size == 1 {
-        return super::leave_one_out::sets(measured);
+        return leave_one_out::sets(alone);
     }
     if combinations(units, size) <= RANDOM_SETS {
         return every(units, size);
     }
-    let mut random = job.random(STAGE_FLIP);
+    let mut random = job.random(STAGE);
     let set = |_| shuffled(units, &mut random)[..size].to_vec();
     (0..RANDOM_SETS).map(set).collect()
 }

@@ -4,22 +4,51 @@
 //! Φ must be a slope. Scores that are a slope times the input are divided by it first, as captum's `multiply_by_inputs`
 //! does: I·Φ becomes I/(x − x′)·Φ, where an input that equals its baseline divides by one.
 
-use super::STAGE_INFIDELITY;
+use super::Level;
 use super::again::Again;
+use super::check::{Check, Look, Ruling, no_sets};
 use crate::explained::Scores;
 use crate::noise::{gaussian, range};
 use crate::registry::Meaning;
 use crate::{Baseline, Job};
-use exegete_core::report::Infidelity;
+use exegete_core::report::{Checks, Infidelity};
 use exegete_core::{Array, Change, Edit, Result, Row};
 
 /// The perturbations' standard deviation as a share of the values' range: captum's examples perturb inputs of range one by
 /// 0.003.
 const NOISE: f64 = 0.003;
 const SAMPLES: usize = 50;
+/// The stream of random numbers.
+const STAGE: u64 = 104;
+/// The 95th percentile of χ² with one degree of freedom: a factor that fits n perturbations by chance explains more than
+/// this share of n only once in twenty times.
+const CHANCE_FIT: f64 = 3.84;
+
+pub(super) const CHECK: Check = Check { level: Level::Deep, sets: no_sets, measure };
+
+fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
+    let Some(again) = look.again() else { return Ok(Ruling::default()) };
+    checks.infidelity = found(&look.job, &again)?;
+    Ok(checks.infidelity.as_ref().and_then(|found| failure(found, again.meaning)).into())
+}
+
+/// Scores that compare with a baseline claim nothing about small steps: their infidelity is shown, not held against them.
+fn failure(found: &Infidelity, meaning: Meaning) -> Option<String> {
+    if meaning == Meaning::TimesDifference || found.zero.is_nan() || found.zero <= 0.0 {
+        return None;
+    }
+    let explained = 1.0 - found.scaled / found.zero;
+    if explained <= CHANCE_FIT / found.samples as f64 {
+        let share = 100.0 * explained;
+        return Some(format!(
+            "the scores foretell {share:.0} % of what small perturbations do: no more than chance"
+        ));
+    }
+    (found.factor < 0.0).then(|| "the scores foretell the opposite of what small perturbations do".into())
+}
 
 /// None for scores that say nothing of a small change: those of attention, and those by token only.
-pub(super) fn measure(job: &Job<'_>, again: &Again<'_>) -> Result<Option<Infidelity>> {
+fn found(job: &Job<'_>, again: &Again<'_>) -> Result<Option<Infidelity>> {
     let Scores::Elements(scores, _) = &again.explained.scores else { return Ok(None) };
     if again.meaning == Meaning::Other || again.explained.site.is_some_and(|site| site != job.site) {
         return Ok(None);
@@ -32,7 +61,7 @@ pub(super) fn measure(job: &Job<'_>, again: &Again<'_>) -> Result<Option<Infidel
     let values: Vec<Array> = found.into_iter().flat_map(|found| found.values).collect();
     let Some((own, baselines)) = values.split_first() else { return Ok(None) };
     let slopes = slopes(scores, own, baselines, again.meaning);
-    let mut random = job.random(STAGE_INFIDELITY);
+    let mut random = job.random(STAGE);
     let sigma = NOISE * range(own);
     let moves: Vec<Array> = (0..SAMPLES).map(|_| gaussian(&own.shape, -sigma, &mut random)).collect();
     over(job, &slopes, &moves).map(Some)

@@ -1,15 +1,42 @@
 //! Agreement with leaving out one unit at a time (METHODS B1, E4).
 
+use super::Level;
+use super::check::{Check, FEWEST_RANKED, Look, Ruling};
 use super::ranking::Rankings;
 use crate::statistics::{kendall, with_ties};
 use crate::{Masked, Set};
 use exegete_core::Result;
-use exegete_core::report::Weighed;
+use exegete_core::report::{Checks, Weighed};
+
+/// A τ below this fails, where it is also not significant or not above zero.
+const LOWEST_TAU: f64 = 0.1;
+/// The level of significance.
+pub(crate) const SIGNIFICANCE: f64 = 0.05;
 
 /// The most units that are all left out in turn.
 const ALL: usize = 50;
 /// How many are, of a longer text: fewer, because its other rows cannot be shared with other checks.
 const SOME: usize = 36;
+
+pub(super) const CHECK: Check =
+    Check { level: Level::Default, sets: |look| sets(&measured(&look.rankings)), measure };
+
+fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
+    let measured = measured(&look.rankings);
+    let found = weighed(look.masked, look.scored.values, look.scored.signed, measured)?;
+    let failure = failure(&found, &look.noun(2));
+    checks.leave_one_out = Some(found);
+    Ok(failure.into())
+}
+
+fn failure(found: &Weighed, nouns: &str) -> Option<String> {
+    let (tau, p) = found.tau.zip(found.p_value)?;
+    let weak = tau <= 0.0 || p > SIGNIFICANCE;
+    (weak && tau < LOWEST_TAU && found.units >= FEWEST_RANKED).then(|| {
+        let units = found.units;
+        format!("the scores do not go with leaving out single {nouns}: τ = {tau:.2} over {units} {nouns} (p = {p:.2})")
+    })
+}
 
 /// Which units are left out in turn: all, or some that are evenly spread over the ranks.
 pub(super) fn measured(rankings: &Rankings) -> Vec<usize> {
@@ -29,12 +56,7 @@ pub(super) fn sets(measured: &[usize]) -> Vec<Set> {
 }
 
 /// Kendall's τ between scores and drops of F; scores without a sign are compared with the sizes of the drops.
-pub(super) fn measure(
-    masked: &mut Masked<'_>,
-    values: &[f64],
-    signed: bool,
-    measured: Vec<usize>,
-) -> Result<Weighed> {
+fn weighed(masked: &mut Masked<'_>, values: &[f64], signed: bool, measured: Vec<usize>) -> Result<Weighed> {
     let whole = masked.whole()?.value;
     let outcomes = masked.outcomes(&sets(&measured))?;
     let drops: Vec<f64> = outcomes.iter().map(|outcome| whole - outcome.value).collect();

@@ -1,11 +1,16 @@
-//! How far an explanation can be trusted (METHODS E1–E6, E9). One file for each measure; `verdict` holds every threshold.
+//! How far an explanation can be trusted (METHODS E1–E6, E9). One file for each check: how it is measured, when it fails and
+//! what it says. [`CHECKS`] lists them.
 //!
 //! The default level hides units and looks at what the model then says: at most about 150 forward rows, whatever the
 //! length of the text. The deep level follows whole rankings, and explains again: with noise on the word vectors and with
 //! random parameters. What hiding does is remembered, and shared by all explanations of one text and target.
 
 mod again;
+mod check;
+mod completeness;
+mod comprehensiveness;
 mod curves;
+mod equal;
 mod erasure;
 mod flip;
 mod infidelity;
@@ -17,20 +22,38 @@ mod ranking;
 mod sensitivity;
 pub(crate) mod sentence;
 mod stability;
-pub mod verdict;
+mod sufficiency;
 
 pub use again::Again;
+pub(crate) use leave_one_out::SIGNIFICANCE;
 pub(crate) use ranking::shuffled;
 
 use crate::registry::Meaning;
-use crate::{Chosen, Explained, Job, Masked, Reduce, Scores};
-use again::Words;
-use exegete_core::report::{Checks, Hiding};
+use crate::{Chosen, Explained, Job, Masked, Reduce, Scores, Set};
+use check::{Check, Look, Ruling, verdict};
+use exegete_core::report::Checks;
 use exegete_core::{Error, Result, Units};
-use ranking::Rankings;
+
+/// Every check, worst failure first: scores that say nothing, numbers that are not what they claim, an order that chance
+/// would match, scores that ignore what was learned, parts that do not suffice, disagreement with leave-one-out, slopes
+/// that foretell nothing, and at last what moves too easily. The headline is the first that has one; flip has no failure.
+const CHECKS: &[Check] = &[
+    flip::CHECK,
+    equal::CHECK,
+    completeness::CHECK,
+    comprehensiveness::CHECK,
+    randomisation::CHECK,
+    sufficiency::CHECK,
+    leave_one_out::CHECK,
+    infidelity::CHECK,
+    stability::CHECK,
+    sensitivity::CHECK,
+    curves::DELETION,
+    curves::INSERTION,
+];
 
 /// How much evidence is gathered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Level {
     /// Only what the method itself claims.
     None,
@@ -43,15 +66,6 @@ pub enum Level {
 
 /// Two tokens have one order or the other; a rank correlation needs three.
 const FEWEST_TOKENS: usize = 3;
-
-/// Streams of random numbers, apart from those of the methods.
-const STAGE_RANKINGS: u64 = 101;
-const STAGE_FLIP: u64 = 102;
-const STAGE_SENSITIVITY: u64 = 103;
-const STAGE_INFIDELITY: u64 = 104;
-const STAGE_STABILITY: u64 = 105;
-/// One stream a part of the model from here on.
-const STAGE_PARAMETERS: u64 = 1000;
 
 /// An explanation whose evidence is wanted, from a method here or from elsewhere.
 #[derive(Clone, Copy)]
@@ -98,12 +112,13 @@ pub struct Evidence<'a> {
     job: Job<'a>,
     kind: Units,
     masked: Masked<'a>,
+    checks: &'static [Check],
 }
 
 impl<'a> Evidence<'a> {
     /// For one question. Nothing is run before the first check.
     pub fn new(job: &Job<'a>, kind: Units) -> Self {
-        Self { job: job.clone(), kind, masked: Masked::by_probability(job) }
+        Self { job: job.clone(), kind, masked: Masked::by_probability(job), checks: CHECKS }
     }
 
     /// Adds the evidence for one explanation to what its method claims.
@@ -112,14 +127,28 @@ impl<'a> Evidence<'a> {
             return Ok(checks);
         }
         self.fits(scored)?;
-        let rankings = Rankings::new(&self.job, scored.values, scored.signed);
-        self.hide(scored, &rankings, &mut checks)?;
-        if level == Level::Deep {
-            self.deepen(scored, &rankings, &mut checks)?;
+        let (list, before) = (self.checks, self.masked.run());
+        let mut look = Look::new(&self.job, self.kind, scored, &mut self.masked);
+        let mut rulings = vec![Ruling::default(); list.len()];
+        // One level after the other, so that the default card is the same beside the deep one.
+        for stage in [Level::Default, Level::Deep].into_iter().filter(|stage| *stage <= level) {
+            let due = list.iter().zip(&mut rulings).filter(|(check, _)| check.level == stage);
+            let due: Vec<(&Check, &mut Ruling)> = due.collect();
+            // All sets together first, so that each check finds its own.
+            let sets: Vec<Set> = due.iter().flat_map(|(check, _)| (check.sets)(&look)).collect();
+            look.masked.outcomes(&sets)?;
+            if checks.hiding.is_none() {
+                checks.hiding = Some(look.hiding()?);
+            }
+            // From the end of the list, so that what replaces the model's parameters comes after what leaves them.
+            for (check, ruling) in due.into_iter().rev() {
+                *ruling = (check.measure)(&mut look, &mut checks)?;
+            }
         }
-        let facts =
-            verdict::Facts { encoded: self.job.encoded(), kind: self.kind, units: &self.job.units, scored };
-        checks.verdict = Some(verdict::verdict(&self.job, &facts, &rankings.own, &checks));
+        if let Some(hiding) = &mut checks.hiding {
+            hiding.rows = self.masked.run() - before;
+        }
+        checks.verdict = Some(verdict(rulings));
         Ok(checks)
     }
 
@@ -135,63 +164,5 @@ impl<'a> Evidence<'a> {
             sentence::noun(self.kind, units),
             scored.tokens.len()
         )))
-    }
-
-    /// Whole curves, and what comes of explaining again.
-    fn deepen(&mut self, scored: &Scored<'_>, rankings: &Rankings, checks: &mut Checks) -> Result<()> {
-        let masked = &mut self.masked;
-        let before = masked.run();
-        let (deletion, insertion) = curves::measure(masked, rankings)?;
-        (checks.deletion, checks.insertion) = (Some(deletion), Some(insertion));
-        if let Some(hiding) = &mut checks.hiding {
-            hiding.rows += masked.run() - before;
-        }
-        let Some(again) = &scored.again else { return Ok(()) };
-        // Methods of one text may each have baselines of their own.
-        let job = &Job { baselines: again.baselines.to_vec(), ..self.job.clone() };
-        let units = &*self.job.units;
-        let enough = units.iter().map(|unit| unit.tokens.len()).sum::<usize>() >= FEWEST_TOKENS;
-        // A black box has no word vectors to put noise on and no parameters to replace.
-        if job.model.open().is_none() {
-            return Ok(());
-        }
-        // Scores of units come from hiding units, and a text with noise on its word vectors has none to hide.
-        if !matches!(again.explained.scores, Scores::Units(_)) {
-            let words = Words::of(job)?;
-            checks.sensitivity = sensitivity::measure(job, again, &words)?;
-            checks.infidelity = infidelity::measure(job, again)?;
-            if enough {
-                checks.stability = Some(stability::measure(job, masked, units, again, &words)?);
-            }
-        }
-        if enough {
-            checks.randomisation = randomisation::measure(job, units, again)?;
-        }
-        Ok(())
-    }
-
-    /// What hiding units says: the sets of all measures are run together first, so that each measure finds its own.
-    fn hide(&mut self, scored: &Scored<'_>, rankings: &Rankings, checks: &mut Checks) -> Result<()> {
-        let masked = &mut self.masked;
-        let before = masked.run();
-        let measured = leave_one_out::measured(rankings);
-        let mut sets = leave_one_out::sets(&measured);
-        sets.extend(erasure::sets(rankings));
-        if masked.could_decide() {
-            sets.extend(flip::sets(rankings));
-        }
-        masked.outcomes(&sets)?;
-        let (comprehensiveness, sufficiency) = erasure::measure(masked, rankings)?;
-        checks.comprehensiveness = Some(comprehensiveness);
-        checks.sufficiency = Some(sufficiency);
-        checks.flip = flip::measure(&self.job, masked, rankings, &measured)?;
-        checks.leave_one_out = Some(leave_one_out::measure(masked, scored.values, scored.signed, measured)?);
-        checks.hiding = Some(Hiding {
-            masker: masked.masker().to_string(),
-            target: masked.target().to_string(),
-            value: masked.whole()?.value,
-            rows: masked.run() - before,
-        });
-        Ok(())
     }
 }

@@ -4,14 +4,37 @@
 //! Each tensor becomes normal with its own mean and standard deviation, so that activations keep their size. What is
 //! explained stays what it was for the trained model.
 
-use super::STAGE_PARAMETERS;
 use super::again::Again;
+use super::check::{Check, FEWEST_RANKED, Look, Ruling, no_sets};
+use super::{FEWEST_TOKENS, Level};
 use crate::Job;
 use crate::noise::gaussian;
 use crate::statistics::spearman;
-use exegete_core::report::Randomisation;
+use exegete_core::report::{Checks, Randomisation};
 use exegete_core::{Array, Learner, Model, ParameterGroup, Result, Unit};
 use std::sync::Arc;
+
+/// Scores that go this well with those of a model of random parameters do not depend on what was learned.
+const MOST_ALIKE: f64 = 0.7;
+/// The first stream of random numbers: one a part of the model from here on.
+const STAGE: u64 = 1000;
+
+pub(super) const CHECK: Check = Check { level: Level::Deep, sets: no_sets, measure };
+
+fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
+    let Some(again) = look.again().filter(|_| look.tokens() >= FEWEST_TOKENS) else {
+        return Ok(Ruling::default());
+    };
+    checks.randomisation = cascade(&look.job, &look.job.units, &again)?;
+    Ok(checks.randomisation.last().and_then(|last| failure(last, look.tokens())).into())
+}
+
+fn failure(last: &Randomisation, tokens: usize) -> Option<String> {
+    let alike = last.correlation;
+    (alike.abs() > MOST_ALIKE && tokens >= FEWEST_RANKED).then(|| {
+        format!("with all parameters random the scores are much the same (ρ = {alike:.2}): they hardly depend on the model")
+    })
+}
 
 /// What becomes random in one step.
 #[derive(Debug, PartialEq)]
@@ -24,7 +47,7 @@ struct Part {
 }
 
 /// One entry a part, from the top; none where the model's parameters have no names.
-pub(super) fn measure(job: &Job<'_>, units: &[Unit], again: &Again<'_>) -> Result<Vec<Randomisation>> {
+fn cascade(job: &Job<'_>, units: &[Unit], again: &Again<'_>) -> Result<Vec<Randomisation>> {
     let Some(learner) = job.model.learner() else { return Ok(Vec::new()) };
     let own = again.tokens(job, again.explained, units)?;
     let sizes = |values: &[f64]| values.iter().map(|v| v.abs()).collect::<Vec<f64>>();
@@ -75,7 +98,7 @@ fn parts(groups: Vec<ParameterGroup>) -> Vec<Part> {
 }
 
 fn random_parameters(job: &Job<'_>, learner: &dyn Learner, part: &Part) -> Result<Vec<(String, Array)>> {
-    let mut random = job.random(STAGE_PARAMETERS + part.stream);
+    let mut random = job.random(STAGE + part.stream);
     let replaced = |name: &String| {
         let own = learner.parameter(name)?;
         let count = own.len().max(1) as f64;

@@ -3,6 +3,8 @@ use crate::statistics::compare;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+/// The stream of random numbers.
+const STAGE: u64 = 101;
 /// How many random rankings stand beside an explanation's own.
 const RANDOM: usize = 5;
 
@@ -19,7 +21,7 @@ impl Rankings {
     pub(super) fn new(job: &Job<'_>, values: &[f64], signed: bool) -> Self {
         let own = best_first(values, signed);
         let reversed = own.iter().rev().copied().collect();
-        let mut random = job.random(super::STAGE_RANKINGS);
+        let mut random = job.random(STAGE);
         let random = (0..RANDOM).map(|_| shuffled(values.len(), &mut random)).collect();
         Self { own, reversed, random }
     }

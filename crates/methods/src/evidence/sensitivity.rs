@@ -1,29 +1,41 @@
 //! Sensitivity-max. C.-K. Yeh and others, *On the (in)fidelity and sensitivity of explanations*, 2019: the largest
 //! ‖Φ(x + δ) − Φ(x)‖ over ‖δ‖∞ ≤ r, found by trying random δ. As captum divides it by ‖Φ(x)‖.
 
-use super::STAGE_SENSITIVITY;
-use super::again::{Again, Words, noisy};
+use super::Level;
+use super::again::{Again, noisy};
+use super::check::{Check, Look, Ruling, no_sets};
 use crate::Job;
-use exegete_core::report::Sensitivity;
+use exegete_core::report::{Checks, Sensitivity};
 use exegete_core::{Array, Result};
 use rand::RngExt;
 
 /// The radius of the ball in each coordinate, as a share of the word vectors' range; captum's 0.02.
 const RADIUS: f64 = 0.02;
 const SAMPLES: usize = 8;
+/// The stream of random numbers.
+const STAGE: u64 = 103;
+/// Within a small ball scores should not move by more than their own size.
+const MOST_SENSITIVE: f64 = 1.0;
 
-/// None where all scores are zero: nothing is large beside nothing.
-pub(super) fn measure(job: &Job<'_>, again: &Again<'_>, words: &Words) -> Result<Option<Sensitivity>> {
+pub(super) const CHECK: Check = Check { level: Level::Deep, sets: no_sets, measure };
+
+/// Nothing is measured where all scores are zero: nothing is large beside nothing.
+fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
+    let Some((again, words)) = look.with_noise()? else { return Ok(Ruling::default()) };
     let radius = RADIUS * words.range;
-    let mut random = job.random(STAGE_SENSITIVITY);
+    let mut random = look.job.random(STAGE);
     let mut inside = |_| {
         let numbers =
             (0..words.shape.iter().product()).map(|_| (radius * (2.0 * random.random::<f64>() - 1.0)) as f32);
         Array::new(words.shape.clone(), numbers.collect())
     };
     let moves = (0..SAMPLES).map(&mut inside).collect::<Result<Vec<Array>>>()?;
-    let Some((relative, absolute)) = over(job, again, &moves)? else { return Ok(None) };
-    Ok(Some(Sensitivity { relative, absolute, radius, samples: SAMPLES }))
+    let Some((relative, absolute)) = over(&look.job, &again, &moves)? else { return Ok(Ruling::default()) };
+    checks.sensitivity = Some(Sensitivity { relative, absolute, radius, samples: SAMPLES });
+    let failure = (relative > MOST_SENSITIVE).then(|| {
+        format!("within a small ball around the text the scores move by {relative:.2} times their size")
+    });
+    Ok(failure.into())
 }
 
 /// Relative and absolute, over given δ.

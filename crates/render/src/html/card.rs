@@ -25,12 +25,10 @@ const KEY: &str = "<p class=\"legend keys\"><span><i class=\"key own\"></i>own r
 
 fn check(line: &Line<'_>) -> String {
     let chart = line.chart.as_ref().map_or_else(String::new, chart);
-    format!(
-        "<div class=\"check\">\n<h3>{}</h3>\n<p>{} <small>{}</small></p>\n{chart}</div>\n",
-        line.name,
-        super::tied(&line.figures),
-        [line.meaning, line.good].join(if line.good.is_empty() { "" } else { "; " })
-    )
+    let hint = [line.meaning, line.good].join(if line.good.is_empty() { "" } else { "; " });
+    let hint = if hint.is_empty() { hint } else { format!(" <small>{hint}</small>") };
+    let (name, figures) = (Escaped(&line.name), super::tied(&line.figures));
+    format!("<div class=\"check\">\n<h3>{name}</h3>\n<p>{figures}{hint}</p>\n{chart}</div>\n")
 }
 
 /// What the scores sum to at each layer.

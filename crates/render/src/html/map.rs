@@ -4,7 +4,7 @@ mod spread;
 
 use super::heat::ground;
 use crate::figures::{figure, percent, signed};
-use crate::maps::{Heads, Shown, shown};
+use crate::map::{Heads, Shown, shown};
 use crate::markup::{Escaped, minus};
 use crate::scale::Scale;
 use exegete_core::report::{Map, MapLayer, Provenance};
@@ -17,7 +17,7 @@ pub(super) fn map(map: &Map, provenance: &Provenance) -> String {
     let subject = &map.subject;
     let shown = shown(map, LISTED);
     [
-        super::header(subject, &crate::headline::asked_map(map), provenance),
+        super::header(subject, &crate::map::asked(map), provenance),
         grid(map, &shown),
         super::heat::legend(&subject.target, ["−", "+"]),
         spread::spreads(map, &shown.tokens),

@@ -5,7 +5,7 @@ use super::{marked, tied};
 use crate::figures::{count, interval, percent};
 use crate::marked::{example, held};
 use crate::markup::Escaped;
-use crate::rules::{Examples, Measure, Part, STEP_HEADS, Words, examples, measures, sentence, step};
+use crate::rule::{Examples, Measure, Part, STEP_HEADS, Words, examples, measures, sentence, step};
 use exegete_core::report::{Bounded, Provenance, Rule, RuleStep};
 
 /// How many texts of each kind are shown.

@@ -1,9 +1,9 @@
 //! Tokens × sites as a grid.
 
 use super::measure::width;
-use super::{MARGIN, Sheet, fill};
+use super::{MARGIN, Sheet, fill, head};
 use crate::figures::figure;
-use crate::maps::{Heads, Shown, shown};
+use crate::map::{Heads, Shown, asked, shown};
 use crate::markup::Escaped;
 use crate::scale::Scale;
 use exegete_core::report::{Map, MapLayer};
@@ -23,6 +23,7 @@ struct Frame {
 
 /// One row a token, one column a site, entropies below.
 pub(super) fn map(sheet: &mut Sheet, map: &Map) {
+    head(sheet, &map.subject, &asked(map));
     let Shown { scale, tokens, left_out, heads: Heads { heads, key } } = shown(map, LISTED);
     let name = |token: &usize| crate::visible::clipped(&map.tokens[*token].piece, 18);
     let names: Vec<String> = tokens.iter().map(name).collect();

@@ -4,7 +4,7 @@ use super::bars::{Bar, bars};
 use super::{Sheet, failures, head, marked, passage};
 use crate::figures::interval;
 use crate::marked::{Mark, example, held};
-use crate::rules::{Measure, Words, examples, measures, sentence, step};
+use crate::rule::{Measure, Words, examples, measures, sentence, step};
 use exegete_core::report::Rule;
 
 /// How many texts of each kind are shown.

@@ -2,7 +2,7 @@
 
 use super::paint::Span;
 use super::screen::Screen;
-use crate::evidence::{Chart, lines, random_mean};
+use crate::evidence::{Chart, lines, others, random_mean};
 use crate::figures::{figure, percent};
 use exegete_core::report::{Attribution, Checks, Erasure};
 
@@ -22,7 +22,7 @@ pub(super) fn card(screen: &mut Screen, attribution: &Attribution) {
         // A hint breaks as a whole: a lonely last word looks like a figure.
         let hint = hints.join("; ").replace(' ', "\u{a0}");
         spans.extend((!hint.is_empty()).then(|| Span::faint(format!(" ({hint})"))));
-        screen.entry(line.name, column, &spans);
+        screen.entry(Span::plain(&*line.name).text(), column, &spans);
     }
     layers(screen, &attribution.checks, column);
 }
@@ -95,5 +95,6 @@ pub(super) fn short(attribution: &Attribution) -> String {
     parts.extend(
         leave_one_out.as_ref().and_then(|l| l.tau).map(|tau| format!("leave one out τ = {}", figure(tau))),
     );
+    parts.extend(others(&attribution.checks).map(|line| format!("{} {}", line.name, line.figures)));
     parts.join(", ")
 }

@@ -4,7 +4,7 @@ use super::grid::{Column, Grid};
 use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::figures::{figure, percent};
-use crate::maps::{Heads, Shown, shown};
+use crate::map::{Heads, Shown, shown};
 use crate::scale::Scale;
 use exegete_core::report::{Map, MapLayer, Provenance};
 
@@ -13,7 +13,7 @@ const LISTED: usize = 128;
 
 /// The grid, and what each layer's scores come to.
 pub(super) fn map(screen: &mut Screen, map: &Map, provenance: &Provenance) {
-    super::header(screen, &map.subject, &crate::headline::asked_map(map), provenance);
+    super::header(screen, &map.subject, &crate::map::asked(map), provenance);
     screen.blank();
     let Shown { scale, tokens, left_out, heads: Heads { heads, key } } = shown(map, LISTED);
     let mut grid = Grid::new(2, 1);

@@ -6,7 +6,7 @@ use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::figures::{count, interval};
 use crate::marked::{example, held};
-use crate::rules::{Examples, Part, STEP_HEADS, Words, examples, measures, sentence, step};
+use crate::rule::{Examples, Part, STEP_HEADS, Words, examples, measures, sentence, step};
 use exegete_core::report::{Provenance, Rule};
 
 /// How many texts of each kind are shown.

@@ -61,6 +61,10 @@ fn spoil(item: &mut Attribution, values: &[f64]) {
     if let (Some(step), Some(value)) = (item.checks.randomisation.first_mut(), values.first()) {
         (step.correlation, step.down_to) = (*value, item.subject.target.clone());
     }
+    // A check that this build does not know.
+    let text = item.subject.target.clone();
+    item.checks.add(&text, &[(text.clone(), values.to_vec())]).unwrap();
+    item.checks.add("says", &std::collections::BTreeMap::from([("says", &text)])).unwrap();
 }
 
 fn bounded() -> impl Strategy<Value = Bounded> {

@@ -4,6 +4,7 @@ mod bag;
 mod deep;
 mod families;
 mod hiding;
+mod toy;
 
 use super::{Evidence, Level, Scored};
 use crate::Job;

@@ -1,8 +1,8 @@
 //! What every picture of a map needs: its scale, the tokens that are shown, short heads for its columns.
 
-use crate::figures::count;
+use crate::figures::{count, figure};
 use crate::scale::{Scale, strongest};
-use exegete_core::report::{Map, MapLayer};
+use exegete_core::report::{Map, MapLayer, Subject};
 
 /// A map as it is shown.
 pub(crate) struct Shown {
@@ -22,6 +22,12 @@ pub(crate) struct Heads {
     pub(crate) heads: Vec<String>,
     /// What the heads stand for.
     pub(crate) key: String,
+}
+
+/// What is explained, how, and at how many sites.
+pub(crate) fn asked(map: &Map) -> String {
+    let Subject { target, value, method, .. } = &map.subject;
+    format!("{target} = {} by {method} at {}", figure(*value), count(map.layers.len(), "site"))
 }
 
 /// The map with at most `limit` tokens, the strongest.

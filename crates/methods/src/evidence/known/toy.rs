@@ -1,0 +1,94 @@
+//! A check that nothing else knows of: it is measured, judged, written and shown by being in the list.
+
+use super::{Bench, Level};
+use crate::Set;
+use crate::evidence::CHECKS;
+use crate::evidence::check::{Check, Look, Ruling};
+use exegete_core::report::{
+    Answered, Attribution, Checks, Item, Provenance, Report, SCHEMA, Subject, TokenText, UnitText,
+};
+use exegete_core::{Result, Task};
+use exegete_render::{Format, Options, read, render};
+use std::collections::BTreeMap;
+
+/// Hiding the top half should leave less of F than this.
+const MOST_LEFT: f64 = 0.5;
+
+const TOY: Check = Check { level: Level::Default, sets, measure };
+
+#[derive(serde::Serialize)]
+struct Half {
+    left: f64,
+    says: String,
+}
+
+fn sets(look: &Look<'_, '_>) -> Vec<Set> {
+    let order = &look.rankings.own;
+    vec![order[..order.len() / 2].to_vec()]
+}
+
+fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
+    let left = look.masked.outcomes(&sets(look))?[0].value;
+    checks.add("top_half", &Half { left, says: format!("F is {left:.2} without it") })?;
+    Ok((left > MOST_LEFT).then(|| format!("{left:.2} of F are left without the top half")).into())
+}
+
+/// The list as it is, and one line more.
+fn checked(values: &[f64]) -> (Checks, usize) {
+    let list = CHECKS.iter().copied().chain([TOY]).collect::<Vec<Check>>();
+    let bench = bench();
+    let mut evidence = bench.evidence();
+    evidence.checks = list.leak();
+    let checks = bench.check_with(&mut evidence, values, true);
+    (checks, bench.driver.spent().forward_rows)
+}
+
+fn bench() -> Bench {
+    Bench::new(Task::Classification, 1.0, "p5 n20 p10 p90 n2 p4 n1 p70 a p3", "predicted")
+}
+
+fn report(checks: Checks) -> Report {
+    let bench = bench();
+    let (job, values) = (bench.job(), bench.oracle());
+    let subject = Subject {
+        method: "oracle".into(),
+        params: BTreeMap::new(),
+        input: job.encoded().fields.clone(),
+        prediction: Answered::Value { value: 1.0 },
+        target: "predicted".into(),
+        value: 1.0,
+        notes: Vec::new(),
+    };
+    let tokens = TokenText::of(job.encoded());
+    let (token_values, units) = (vec![0.0; tokens.len()], UnitText::of(job.encoded(), &job.units));
+    let (site, errors) = ("embed.word".into(), Vec::new());
+    let item = Attribution { subject, site, tokens, token_values, units, values, errors, checks };
+    let provenance = Provenance::new(job.card(), 0, 1, 0.0, Default::default());
+    Report { schema: SCHEMA.into(), provenance, items: vec![Item::Attribution(Box::new(item))] }
+}
+
+#[test]
+fn a_check_is_one_file_and_one_line() {
+    let (right, rows) = checked(&bench().oracle());
+    let without = bench();
+    let before = without.check(&without.oracle(), true);
+    assert!(rows <= without.driver.spent().forward_rows + 1, "its set is run once, with the others");
+    assert_eq!(Checks { others: BTreeMap::new(), hiding: before.hiding.clone(), ..right.clone() }, before);
+    let left = right.others["top_half"]["left"].as_f64().unwrap();
+    assert!(left < MOST_LEFT && right.verdict.as_ref().unwrap().failures.is_empty());
+
+    let upside_down: Vec<f64> = bench().oracle().iter().map(|v| -v).collect();
+    let (wrong, _) = checked(&upside_down);
+    let failures = wrong.verdict.as_ref().unwrap().failures.clone();
+    assert!(failures.last().unwrap().ends_with("of F are left without the top half"), "{failures:?}");
+
+    let report = report(wrong);
+    let json = render(&report, Format::Json, &Options::default());
+    assert_eq!(read(json.as_bytes()).unwrap(), report);
+    for (format, name) in [(Format::Text, "  top half  "), (Format::Html, "<h3>top half</h3>")] {
+        let shown = render(&report, format, &Options::default());
+        assert!(
+            shown.contains(name) && shown.contains("without it") && shown.contains(failures.last().unwrap())
+        );
+    }
+}
