@@ -8,7 +8,9 @@ use crate::output::{Output, destination, is_replaceable};
 use crate::{cli, hiding, model, progress, table};
 use anyhow::{Context, Result, bail};
 use exegete::methods::evidence::Level;
-use exegete::methods::{Axiom, Baseline, Corpus, METHODS, Picked, Place, Request, explain, find, survey};
+use exegete::methods::{
+    Axiom, Baseline, Corpus, METHODS, Picked, Place, Request, default_method, explain, find, survey,
+};
 use exegete::render::{self, Format, Options};
 use exegete::report::{Item, Provenance, Report, SCHEMA};
 use exegete::{Example, Model, Site, Spent, Target, Units};
@@ -84,8 +86,7 @@ fn request(args: &cli::Explain) -> Result<Request> {
 
 /// The methods that the user names, or the one that suits what kind of model it is.
 fn names(args: &cli::Explain) -> Vec<String> {
-    let own =
-        if model::is_black_box(args.model.as_deref()) { "partition_shap" } else { "integrated_gradients" };
+    let own = default_method(!model::is_black_box(args.model.as_deref()));
     if args.methods.is_empty() { vec![own.to_owned()] } else { args.methods.clone() }
 }
 

@@ -12,6 +12,19 @@
 //! 5. [`Open::forward`] gives a [`Pass`]: logits, kept values and [`Pass::backward`], which pulls cotangents back to
 //!    any kept site. A [`Target`] turns a question ("why this class?") into those cotangents.
 //!
+//! The shortest program:
+//!
+//! ```
+//! # fn main() -> exegete::Result<()> {
+//! let model = exegete::load_default(&exegete::Options::default())?;
+//! let report = exegete::explain(&*model, "A warm and honest film.")?;
+//! println!("{}", exegete::render::render(&report, exegete::render::Format::Text, &Default::default()));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The same by hand, and further in:
+//!
 //! ```no_run
 //! use exegete::{Driver, Example, Options, Plan, Row, Scores, Site};
 //! use std::path::Path;
@@ -52,6 +65,26 @@ pub use exegete_models::{
     DEFAULT, Options, Precision, RemoteOptions, connect, export, files_of_folder, is_address, load,
     load_default,
 };
+
+/// Why a model says what it says of a text: the method that suits the model, with the default evidence.
+pub fn explain(model: &dyn Model, text: &str) -> Result<report::Report> {
+    explain_with(model, &Driver::default(), &Example::text(text), &methods::Request::default())
+}
+
+/// The same for any example and request, by a driver that budgets, remembers and counts.
+pub fn explain_with(
+    model: &dyn Model,
+    driver: &Driver,
+    example: &Example,
+    request: &methods::Request,
+) -> Result<report::Report> {
+    let (started, before) = (std::time::Instant::now(), driver.spent());
+    let items = methods::explain(model, driver, example, request)?;
+    let (seconds, spent) = (started.elapsed().as_secs_f64(), driver.spent().since(before));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let provenance = report::Provenance::new(model.card(), request.seed, threads, seconds, spent);
+    Ok(report::Report { schema: report::SCHEMA.to_owned(), provenance, items })
+}
 
 /// Methods that explain, and their evidence: see [`methods::explain`].
 pub mod methods {

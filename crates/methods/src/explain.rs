@@ -8,7 +8,7 @@ use exegete_core::{Driver, Error, Example, Model, Result, Site, Target, Units};
 
 /// What to explain and how.
 pub struct Request {
-    /// One or more, side by side.
+    /// One or more, side by side; none for the one that suits the model.
     pub methods: Vec<Picked>,
     /// One or more numbers to explain.
     pub targets: Vec<Target>,
@@ -26,6 +26,28 @@ pub struct Request {
     pub check: Level,
     /// Of everything random.
     pub seed: u64,
+}
+
+impl Default for Request {
+    /// Why the model says what it says: the words' share in it, with the default evidence.
+    fn default() -> Self {
+        Self {
+            methods: Vec::new(),
+            targets: vec![Target::predicted()],
+            top_labels: None,
+            site: Place::Words,
+            units: Units::Word,
+            baselines: Vec::new(),
+            masker: None,
+            check: Level::Default,
+            seed: 0,
+        }
+    }
+}
+
+/// The method that suits a model where the user names none.
+pub fn default_method(opens: bool) -> &'static str {
+    if opens { "integrated_gradients" } else { "partition_shap" }
 }
 
 /// Where scores are taken.
@@ -62,13 +84,18 @@ pub fn explain(
     example: &Example,
     request: &Request,
 ) -> Result<Vec<Item>> {
-    request.methods.iter().try_for_each(|picked| fits(model, picked.info()))?;
+    let own = match request.methods[..] {
+        [] => Picked::all(&[default_method(model.open().is_some())], &[])?,
+        _ => Vec::new(),
+    };
+    let methods = if own.is_empty() { &request.methods } else { &own };
+    methods.iter().try_for_each(|picked| fits(model, picked.info()))?;
     let asked = Asked::new(model, driver, example, request)?;
     let mut items = Vec::new();
     for target in asked.targets()? {
         let job = asked.job(target);
         let mut evidence = Evidence::new(&job, request.units);
-        for picked in &request.methods {
+        for picked in methods {
             items.push(match (picked, request.site) {
                 (Picked::Finds(info, finder), _) => asked.found(&job, info, &**finder)?,
                 (_, Place::AllLayers) => story::tell(&asked, &job, picked.scores()?)?,

@@ -1,4 +1,5 @@
 use crate::job::{Job, Reduce};
+use crate::registry::Meaning;
 use exegete_core::report::{Completeness, LayerSum};
 use exegete_core::{Array, Result, Site, SiteInfo};
 use std::collections::BTreeMap;
@@ -14,6 +15,10 @@ pub struct Explained {
     pub errors: Option<Vec<f64>>,
     /// What the scores claim to sum to.
     pub claim: Option<Claim>,
+    /// What the scores say, where that is less than the method's entry in the list promises.
+    pub meaning: Option<Meaning>,
+    /// Whether the scores have lost their sign, as squares and variances have.
+    pub unsigned: bool,
     /// Parameters that were found on the way, such as the number of points.
     pub found: BTreeMap<String, serde_json::Value>,
     /// What the reader must know.
@@ -50,7 +55,16 @@ impl Explained {
 
     /// Scores of any kind.
     pub fn from(scores: Scores) -> Self {
-        Self { site: None, scores, errors: None, claim: None, found: BTreeMap::new(), notes: Vec::new() }
+        Self {
+            site: None,
+            scores,
+            errors: None,
+            claim: None,
+            meaning: None,
+            unsigned: false,
+            found: BTreeMap::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// Scores that claim to sum to `difference`.

@@ -44,7 +44,7 @@ pub use chosen::{Chosen, Normalise, Picked};
 pub use decision::Decision;
 pub use effort::Effort;
 pub use elsewhere::Elsewhere;
-pub use explain::{Place, Request, explain, survey};
+pub use explain::{Place, Request, default_method, explain, survey};
 pub use explained::{Explained, Scores};
 pub use job::{Job, Reduce};
 pub use judge::{Given, judge};

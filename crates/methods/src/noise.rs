@@ -3,7 +3,7 @@
 //! (VarGrad). The noise goes on the model's input, also where a layer is explained.
 
 use crate::explained::Scores;
-use crate::registry::Method;
+use crate::registry::{Meaning, Method};
 use crate::{Explained, Job, Reduce, Settings};
 use exegete_core::{Array, Change, Edit, Error, Result, Rules};
 use rand::RngExt;
@@ -135,6 +135,10 @@ fn through(inner: &dyn Method, moment: Moment, job: &Job<'_>, noises: &[Array]) 
     }
     // A mean of complete scores is complete for noisy copies, not for the text.
     explained.claim = None;
+    // Squares and variances have lost their sign, and are no slopes any more.
+    if moment != Moment::Mean {
+        (explained.unsigned, explained.meaning) = (true, Some(Meaning::Other));
+    }
     let error = |&(sum, squares): &(f64, f64)| ((squares - sum * sum / n).max(0.0) / (n - 1.0) / n).sqrt();
     // A sum of means is a mean of sums; a length of means is no mean of lengths.
     let summed = matches!(explained.scores, Scores::Elements(_, Reduce::Sum) | Scores::Tokens(_));

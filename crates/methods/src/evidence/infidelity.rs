@@ -10,9 +10,9 @@ use super::check::{Check, Look, Ruling, no_sets};
 use crate::explained::Scores;
 use crate::noise::{gaussian, range};
 use crate::registry::Meaning;
-use crate::{Baseline, Job};
+use crate::Job;
 use exegete_core::report::{Checks, Infidelity};
-use exegete_core::{Array, Change, Edit, Result, Row};
+use exegete_core::{Array, Change, Edit, Result};
 
 /// The perturbations' standard deviation as a share of the values' range: captum's examples perturb inputs of range one by
 /// 0.003.
@@ -55,7 +55,7 @@ fn found(job: &Job<'_>, again: &Again<'_>) -> Result<Option<Infidelity>> {
     }
     let mut rows = vec![job.row.clone()];
     if again.meaning == Meaning::TimesDifference {
-        rows.extend(baselines(job, again)?);
+        rows.extend(job.baseline_rows()?);
     }
     let found = job.read(&rows, &[job.site], &[])?;
     let values: Vec<Array> = found.into_iter().flat_map(|found| found.values).collect();
@@ -78,15 +78,6 @@ fn over(job: &Job<'_>, slopes: &[f64], moves: &[Array]) -> Result<Infidelity> {
         |moved: &Array| -moved.data.iter().zip(slopes).map(|(i, s)| f64::from(*i) * s).sum::<f64>();
     let pairs = moves.iter().map(foretold).zip(values[1..].iter().map(|after| values[0] - after));
     Ok(compare(&pairs.collect::<Vec<_>>()))
-}
-
-/// The baselines that the method used: its own where it says so, else the job's.
-fn baselines(job: &Job<'_>, again: &Again<'_>) -> Result<Vec<Row>> {
-    let own = again.explained.found.get("baselines").and_then(|names| names.as_array());
-    let Some(names) = own else { return job.baseline_rows() };
-    let own = names.iter().filter_map(|name| name.as_str()).map(str::parse);
-    let baselines = own.collect::<Result<Vec<Baseline>>>()?;
-    Job { baselines, ..job.clone() }.baseline_rows()
 }
 
 /// What F changes by for a unit change of each element, as the scores have it.

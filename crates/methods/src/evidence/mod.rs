@@ -28,7 +28,6 @@ pub use again::Again;
 pub(crate) use leave_one_out::SIGNIFICANCE;
 pub(crate) use ranking::shuffled;
 
-use crate::registry::Meaning;
 use crate::{Chosen, Explained, Job, Masked, Reduce, Scores, Set};
 use check::{Check, Look, Ruling, verdict};
 use exegete_core::report::Checks;
@@ -89,20 +88,15 @@ impl<'s> Scored<'s> {
         values: &'s [f64],
         tokens: &'s [f64],
     ) -> Self {
-        let params = chosen.method.params();
         // A sum has a sign that means something, whoever asked for it; a size has none.
         let summed = match &explained.scores {
             Scores::Elements(_, own) => chosen.reduce.unwrap_or(*own) == Reduce::Sum,
             Scores::Tokens(_) | Scores::Units(_) => chosen.info.signed,
         };
-        // Squares and variances over noisy copies have lost their sign, and are no slopes any more.
-        let squares = params.get("noise").is_some_and(|noise| *noise == "squares" || *noise == "variance");
-        // What flows through one neuron is not all that a change does.
-        let partial = params.contains_key("through");
-        let meaning = if squares || partial { Meaning::Other } else { chosen.info.meaning };
+        let meaning = explained.meaning.unwrap_or(chosen.info.meaning);
         let baselines = &job.baselines;
         let again = Again { method: &*chosen.method, reduce: chosen.reduce, meaning, baselines, explained };
-        let signed = summed && !squares;
+        let signed = summed && !explained.unsigned;
         Self { signed, values, tokens, again: Some(again) }
     }
 }

@@ -207,7 +207,9 @@ impl Method for Conductance {
             });
             difference += share * path.difference;
         }
-        let explained = Explained::new(mean(&flows)?, Reduce::Sum);
+        let mut explained = Explained::new(mean(&flows)?, Reduce::Sum);
+        // What flows through one neuron is not all that a change does.
+        explained.meaning = self.through.as_ref().map(|_| Meaning::Other);
         // What flows through one neuron is a part of the difference that nobody knows beforehand.
         let all = self.through.is_none() && job.carries_all(job.site);
         Ok(if all { explained.claiming(difference) } else { explained })
