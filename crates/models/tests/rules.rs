@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Four times what the README says of DeepLIFT, and of relevance: other processors sum in another order.
 const LIFT_LIMIT: f64 = 4.0 * 2.4e-5;
-const RELEVANCE_LIMIT: f64 = 4.0 * 4e-6;
+const RELEVANCE_LIMIT: f64 = 4.0 * 4.5e-6;
 
 const RESCALE: Rules = Rules::DeepLift { reveal_cancel: false };
 
