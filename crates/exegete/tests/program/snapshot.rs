@@ -34,7 +34,10 @@ pub(crate) fn assert_snapshot(name: &str, run: &Run, place: Option<&Path>) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         return fs::write(&path, &actual).unwrap();
     }
-    assert_eq!(actual, expected, "{name} differs from its snapshot");
+    let at = actual.lines().zip(expected.lines()).position(|(ours, theirs)| !agree(ours, theirs, is_data));
+    let at = at.unwrap_or(actual.lines().count().min(expected.lines().count()));
+    let line = |text: &str| text.lines().nth(at).unwrap_or("its end").to_owned();
+    panic!("{name}, line {}: is\n{}\nand was\n{}", at + 1, line(&actual), line(&expected));
 }
 
 /// Where a snapshot is.
