@@ -1,28 +1,8 @@
 use crate::report::number;
-use crate::{Array, Encoded, Error, Example, Logits, Pass, Plan, Result, Row, Site, Sites, Span};
+use crate::{Array, Encoded, Error, Example, Logits, Pass, Plan, Result, Row, Site, Sites, Span, Task};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// What a model answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Task {
-    /// One of several classes.
-    Classification,
-    /// Any number of labels at once.
-    MultiLabel,
-    /// A number.
-    Regression,
-    /// A label for every word.
-    TokenClassification,
-    /// A span of the context.
-    QuestionAnswering,
-    /// The word behind each mask.
-    MaskedLanguageModel,
-    /// No head: a vector.
-    Encoder,
-}
 
 /// What a model is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,8 +13,8 @@ pub struct Card {
     pub family: String,
     /// A hash of the weights that were opened and everything that changes their meaning.
     pub fingerprint: String,
-    /// What it answers.
-    pub task: Task,
+    /// What it answers, and what its output means.
+    pub task: &'static dyn Task,
     /// Class names in the order of the logits.
     pub labels: Vec<String>,
     /// The number of parameters in use.
@@ -46,6 +26,13 @@ pub struct Card {
     pub sizes: Sizes,
     /// Things the user should know: unused tensors, a missing pooler.
     pub warnings: Vec<String>,
+}
+
+impl Card {
+    /// The name of a class, which is its number where it has none.
+    pub fn label(&self, index: usize) -> String {
+        self.labels.get(index).cloned().unwrap_or_else(|| index.to_string())
+    }
 }
 
 /// Sizes of a network by name, in the order in which they are shown.
@@ -231,6 +218,11 @@ pub trait Open: Send + Sync {
 
     /// The vocabulary string of an id, where the model has a vocabulary.
     fn piece(&self, _id: u32) -> Option<String> {
+        None
+    }
+
+    /// The id of the mask, where the vocabulary has one.
+    fn mask_id(&self) -> Option<u32> {
         None
     }
 

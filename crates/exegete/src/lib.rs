@@ -43,13 +43,19 @@
 
 pub use exegete_core::{
     Answer, Array, Axis, Card, Change, Choice, ClassScore, Driver, Edit, Encoded, Error, Example, Field,
-    Fill, Gradients, Keeper, Key, Label, Learner, Logits, Lrp, Memory, Model, Open, Pass, Pick, Plan,
-    Prediction, Quantity, Record, Result, Role, Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Sites,
-    Sizes, Span, Spent, Tag, Target, Task, Token, TokenScore, Unit, Units, Work, best_span, class_index,
+    Fill, Gradients, Keeper, Key, Label, Learner, Logits, Lrp, Memory, Model, Norm, Open, Pass, Pick, Plan,
+    Prediction, Quantity, Record, Resolving, Result, Role, Row, Rules, Scale, Scores, Seed, Site, SiteInfo,
+    Sites, Sizes, Span, Spent, TASKS, Tag, Target, Task, Term, Token, TokenScore, Unit, Units, Work,
+    best_span, class_index,
 };
 pub use exegete_models::{
     DEFAULT, Options, Precision, RemoteOptions, connect, export, is_address, load, load_default,
 };
+
+/// What outputs mean, one task each: see [`Task`].
+pub mod task {
+    pub use exegete_core::task::*;
+}
 
 /// Methods that explain, and their evidence: see [`methods::explain`].
 pub mod methods {

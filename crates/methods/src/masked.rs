@@ -1,6 +1,6 @@
 use crate::decision::{Decision, Question};
 use crate::{Job, Masker};
-use exegete_core::{Card, Field, Logits, Plan, Quantity, Result, Row, Scale, Target, Task};
+use exegete_core::{Card, Field, Logits, Plan, Result, Row, Scale, Target};
 use std::collections::{BTreeSet, HashMap};
 
 /// Indices of hidden units, in order.
@@ -102,14 +102,14 @@ impl<'a> Masked<'a> {
 
     /// Whether the model decides anything that the target could be about; nothing is run for this.
     pub fn could_decide(&self) -> bool {
-        self.question.is_some() && !matches!(self.job.target.quantity, Quantity::Unit(..))
+        self.question.is_some() && !self.job.target.is_unit()
     }
 
     /// Whether what is explained speaks for what the model decides, so that hiding it should change the decision.
     pub fn speaks_for_decision(&mut self) -> Result<bool> {
         let whole = self.whole()?;
         let both = self.question.as_ref().zip(whole.decision.as_ref());
-        Ok(both.is_some_and(|(question, decision)| question.is_spoken_for(&self.job.target, decision)))
+        Ok(both.is_some_and(|(question, decision)| question.is_spoken_for(self.job.card(), decision)))
     }
 
     /// What hiding each of these sets gives, in order. All that is new is run together.
@@ -157,7 +157,7 @@ impl<'a> Masked<'a> {
         let Self { job, whole, .. } = self;
         let mut before = whole.as_ref().and_then(|whole| whole.decision.clone());
         let mut found = Vec::with_capacity(rows.len());
-        if !matches!(job.target.quantity, Quantity::Unit(..)) {
+        if !job.target.is_unit() {
             for (row, logits) in rows.iter().zip(job.driver.outputs(job.model, rows)?) {
                 let value = job.target.value_of(job.card(), &logits)?;
                 found.push(self.outcome(value, row, &logits, &mut before)?);
@@ -207,12 +207,8 @@ impl<'a> Masked<'a> {
 
 /// The same quantity by its probability, where it has one.
 pub fn by_probability(card: &Card, target: &Target) -> Target {
-    let numbers = matches!(card.task, Task::Regression | Task::Encoder);
-    let scale = match &target.quantity {
-        Quantity::Loss(_) | Quantity::Unit(..) => target.scale,
-        Quantity::Class(_) | Quantity::Margin(..) if numbers => target.scale,
-        _ => Some(Scale::Prob),
-    };
+    let plain = target.is_loss() || target.is_unit() || !card.task.gives_probabilities();
+    let scale = if plain { target.scale } else { Some(Scale::Prob) };
     Target { scale, quantity: target.quantity.clone() }
 }
 

@@ -2,9 +2,7 @@
 
 use super::memory::{self, Key};
 use super::{Driver, Memory};
-use crate::{
-    Card, ClassScore, Error, Example, Logits, Model, Pass, Plan, Prediction, Result, Row, Scores, Task,
-};
+use crate::{Card, Error, Example, Logits, Model, Pass, Plan, Prediction, Result, Row, Scores};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{MutexGuard, PoisonError};
@@ -109,21 +107,5 @@ fn logits(prediction: &Prediction) -> Result<Logits> {
 
 /// What the output of a black box means.
 pub fn plain_scores(card: &Card, logits: &Logits) -> Scores {
-    let named = |(index, prob): (usize, f64)| ClassScore {
-        label: card.labels.get(index).cloned().unwrap_or_else(|| index.to_string()),
-        logit: None,
-        prob,
-    };
-    let z = &logits.data;
-    match card.task {
-        Task::Regression => Scores::Value(z.first().copied().unwrap_or(f64::NAN)),
-        Task::MultiLabel => {
-            let probs = z.iter().map(|z| 1.0 / (1.0 + (-z).exp()));
-            Scores::Labels(probs.enumerate().map(named).collect())
-        }
-        _ => {
-            let total: f64 = z.iter().map(|z| z.exp()).sum();
-            Scores::Classes(z.iter().map(|z| z.exp() / total).enumerate().map(named).collect())
-        }
-    }
+    card.task.plain_scores(card, logits)
 }

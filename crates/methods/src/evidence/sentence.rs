@@ -2,7 +2,7 @@ use super::erasure::sizes;
 use super::verdict::Facts;
 use crate::Job;
 use exegete_core::report::{Checks, Flip};
-use exegete_core::{Choice, Encoded, Quantity, Target, Task, Unit, Units};
+use exegete_core::{Encoded, Target, Unit, Units};
 
 /// Letters of a quoted unit that are shown, and how many units are listed.
 const LONGEST: usize = 30;
@@ -31,7 +31,7 @@ fn verb(checks: &Checks) -> &'static str {
 
 fn flipped(job: &Job<'_>, facts: &Facts<'_>, flip: &Flip, verb: &str) -> String {
     // Answers and words are pieces of text; classes and tags are names.
-    let quoted = matches!(job.card().task, Task::QuestionAnswering | Task::MaskedLanguageModel);
+    let quoted = job.card().task.answers_in_text();
     let named = |label: &str| if quoted { quote(label) } else { label.to_owned() };
     let (before, after) = (&flip.before, &flip.after);
     let turns =
@@ -85,16 +85,11 @@ fn lowered(job: &Job<'_>, facts: &Facts<'_>, ranking: &[usize], checks: &Checks)
 
 /// What F is called in a sentence.
 fn name(job: &Job<'_>, target: &Target) -> String {
-    match &target.quantity {
-        Quantity::Class(_) if job.card().task == Task::Regression => "the value".into(),
-        Quantity::Class(Choice { name, .. }) | Quantity::Tag(_, Choice { name, .. }) => name.clone(),
-        Quantity::Token(_, Choice { name, .. }) => quote(name),
-        Quantity::Margin(first, second) => format!("the margin of {} over {}", first.name, second.name),
-        Quantity::Loss(_) => "minus the loss".into(),
-        Quantity::Start(_) => "the start of the answer".into(),
-        Quantity::End(_) => "the end of the answer".into(),
-        Quantity::Answer(_) => "the answer".into(),
-        Quantity::Predicted | Quantity::Unit(..) => target.to_string(),
+    let task = job.card().task;
+    match target.choice() {
+        Some(choice) if task.answers_in_text() => quote(&choice.name),
+        Some(choice) => task.called(choice),
+        None => target.in_words(),
     }
 }
 

@@ -20,7 +20,7 @@ const LAYER: LayerNames = LayerNames {
     output_norm: "full_layer_layer_norm",
 };
 
-pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: Task) -> Result<Encoder<T>> {
+pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: &dyn Task) -> Result<Encoder<T>> {
     let root = w.prefix("albert.", "embeddings.word_embeddings.weight");
     let embeddings = Embeddings::load(w, &format!("{root}embeddings"), c)?;
     let mapping = format!("{root}encoder.embedding_hidden_mapping_in");

@@ -8,7 +8,7 @@ use crate::weights::Weights;
 use exegete_core::{Result, Task};
 use exegete_engine::{Scalar, Unary};
 
-pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: Task) -> Result<Encoder<T>> {
+pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: &dyn Task) -> Result<Encoder<T>> {
     let root = w.prefix("bert.", "embeddings.word_embeddings.weight");
     let embeddings = Embeddings::load(w, &format!("{root}embeddings"), c)?;
     let stack = Stack::load(w, c, &BERT_LAYER, |n| format!("{root}encoder.layer.{n}"))?;

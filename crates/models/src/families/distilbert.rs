@@ -19,7 +19,7 @@ const LAYER: LayerNames = LayerNames {
     output_norm: "output_layer_norm",
 };
 
-pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: Task) -> Result<Encoder<T>> {
+pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: &dyn Task) -> Result<Encoder<T>> {
     let root = w.prefix("distilbert.", "embeddings.word_embeddings.weight");
     let embeddings = Embeddings::load(w, &format!("{root}embeddings"), c)?;
     let stack = Stack::load(w, c, &LAYER, |n| format!("{root}transformer.layer.{n}"))?;

@@ -9,7 +9,7 @@ use crate::weights::Weights;
 use exegete_core::{Result, Task};
 use exegete_engine::{Scalar, Unary};
 
-pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: Task) -> Result<Encoder<T>> {
+pub(super) fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: &dyn Task) -> Result<Encoder<T>> {
     let root = w.prefix("electra.", "embeddings.word_embeddings.weight");
     let embeddings = Embeddings::load(w, &format!("{root}embeddings"), c)?;
     let projection = match c.embedding_size == c.hidden_size {

@@ -14,7 +14,7 @@ use exegete_core::{Result, Task};
 use exegete_engine::Scalar;
 
 /// The network of a config's family, with its weights.
-pub fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: Task) -> Result<Encoder<T>> {
+pub fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: &dyn Task) -> Result<Encoder<T>> {
     match c.model_type.as_str() {
         "bert" => bert::build(w, c, task),
         "roberta" | "xlm-roberta" | "camembert" => roberta::build(w, c, task),

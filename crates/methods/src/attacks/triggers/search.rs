@@ -4,7 +4,7 @@
 use super::place::Place;
 use crate::attacks::Vocabulary;
 use crate::attacks::first_order::lowest;
-use exegete_core::{Choice, Driver, Encoded, Model, Open, Quantity, Result, Row, Scale, Target};
+use exegete_core::{Driver, Encoded, Model, Open, Result, Row, Scale, Target};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -222,9 +222,7 @@ impl Search<'_> {
     }
 
     fn target(&self) -> Target {
-        let class = self.aim.class();
-        let choice = Choice { name: class.to_string(), index: Some(class) };
-        Target { quantity: Quantity::Class(choice), scale: Some(Scale::LogProb) }
+        Target { scale: Some(Scale::LogProb), ..Target::class(self.aim.class()) }
     }
 }
 
