@@ -4,7 +4,8 @@
 //! 2. A [`Row`] is an `Encoded` with [`Edit`]s at named [`Site`]s; a [`Plan`] says what to keep and where to start.
 //! 3. [`Open::forward`] runs rows and returns a [`Pass`]; [`Pass::backward`] pulls cotangents back to any kept site.
 //! 4. A [`Target`] turns a question ("why this class?") into those cotangents.
-//! 5. The [`Driver`] cuts the rows into micro-batches within the memory budget and counts what was spent.
+//! 5. A [`Task`] says what an output means: how it is read, decided and said. A model names its own.
+//! 6. The [`Driver`] cuts the rows into micro-batches within the memory budget and counts what was spent.
 //!
 //! Shape letters, used in every crate: B sequences, T tokens (packed total), H hidden, N heads, D head width,
 //! L layers, V vocabulary, C classes, S steps.
@@ -21,6 +22,7 @@ mod readout;
 pub mod report;
 mod site;
 mod target;
+pub mod task;
 mod text;
 mod units;
 
@@ -30,12 +32,13 @@ pub use edit::{Change, Edit, Pick};
 pub use error::{Error, Result};
 pub use group::ParameterGroup;
 pub use model::{
-    Answer, Card, ClassScore, Fill, Label, Learner, Model, Open, Prediction, Scores, Sizes, Tag, Task,
-    TokenScore, class_index,
+    Answer, Card, ClassScore, Fill, Label, Learner, Model, Open, Prediction, Scores, Sizes, Tag, TokenScore,
+    class_index,
 };
 pub use pass::{Logits, Lrp, Pass, Plan, Record, Row, Rules, Seed, Work};
 pub use readout::{Explaining, Explanation, OfOutput, Outputs, Predictions, Readout, by_outputs, predict};
 pub use site::{Axis, Role, Site, SiteInfo, Sites};
-pub use target::{Choice, Quantity, Scale, Target, best_span};
+pub use target::{Choice, Norm, Quantity, Resolving, Scale, Target, Term};
+pub use task::{TASKS, Task, best_span};
 pub use text::{Encoded, Example, Field, Span, Token};
 pub use units::{Unit, Units};

@@ -1,30 +1,10 @@
 use crate::report::number;
 use crate::{
-    Array, Encoded, Error, Example, Logits, ParameterGroup, Pass, Plan, Result, Row, Site, Sites, Span,
+    Array, Encoded, Error, Example, Logits, ParameterGroup, Pass, Plan, Result, Row, Site, Sites, Span, Task,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// What a model answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Task {
-    /// One of several classes.
-    Classification,
-    /// Any number of labels at once.
-    MultiLabel,
-    /// A number.
-    Regression,
-    /// A label for every word.
-    TokenClassification,
-    /// A span of the context.
-    QuestionAnswering,
-    /// The word behind each mask.
-    MaskedLanguageModel,
-    /// No head: a vector.
-    Encoder,
-}
 
 /// What a model is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,8 +15,8 @@ pub struct Card {
     pub family: String,
     /// A hash of the weights that were opened and everything that changes their meaning.
     pub fingerprint: String,
-    /// What it answers.
-    pub task: Task,
+    /// What it answers, and what its output means.
+    pub task: &'static dyn Task,
     /// Class names in the order of the logits.
     pub labels: Vec<String>,
     /// The number of parameters in use.
@@ -48,6 +28,13 @@ pub struct Card {
     pub sizes: Sizes,
     /// Things the user should know: unused tensors, a missing pooler.
     pub warnings: Vec<String>,
+}
+
+impl Card {
+    /// The name of a class, which is its number where it has none.
+    pub fn label(&self, index: usize) -> String {
+        self.labels.get(index).cloned().unwrap_or_else(|| index.to_string())
+    }
 }
 
 /// Sizes of a network by name, in the order in which they are shown.
@@ -214,7 +201,7 @@ pub trait Model: Send + Sync {
     fn scored(&self, encoded: &Encoded, output: &Logits) -> Result<Scores> {
         match self.open() {
             Some(open) => open.scores(encoded, output),
-            None => Ok(plain_scores(self.card(), output)),
+            None => Ok(self.card().task.plain_scores(self.card(), output)),
         }
     }
 
@@ -241,6 +228,11 @@ pub trait Open: Send + Sync {
 
     /// The vocabulary string of an id, where the model has a vocabulary.
     fn piece(&self, _id: u32) -> Option<String> {
+        None
+    }
+
+    /// The id of the mask, where the vocabulary has one.
+    fn mask_id(&self) -> Option<u32> {
         None
     }
 
@@ -298,27 +290,6 @@ pub trait Learner: Send + Sync {
 
     /// (∂²ΣL/∂θ²) v over the selected parameters, exactly.
     fn hvp(&self, rows: &[Row], labels: &[Label], select: &[String], v: &[Array]) -> Result<Vec<Array>>;
-}
-
-/// What the output of a black box means.
-fn plain_scores(card: &Card, logits: &Logits) -> Scores {
-    let named = |(index, prob): (usize, f64)| ClassScore {
-        label: card.labels.get(index).cloned().unwrap_or_else(|| index.to_string()),
-        logit: None,
-        prob,
-    };
-    let z = &logits.data;
-    match card.task {
-        Task::Regression => Scores::Value(z.first().copied().unwrap_or(f64::NAN)),
-        Task::MultiLabel => {
-            let probs = z.iter().map(|z| 1.0 / (1.0 + (-z).exp()));
-            Scores::Labels(probs.enumerate().map(named).collect())
-        }
-        _ => {
-            let total: f64 = z.iter().map(|z| z.exp()).sum();
-            Scores::Classes(z.iter().map(|z| z.exp() / total).enumerate().map(named).collect())
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,13 +3,15 @@
 //! A target is parsed from the user's words, *resolved* once against a prediction (`predicted` becomes a class, a name
 //! an index), and then gives F and its cotangents for any row.
 
+mod facts;
 mod parse;
 mod resolve;
 mod score;
 
 use crate::{Label, Result, Site, Sites};
 
-pub use resolve::best_span;
+pub use resolve::Resolving;
+pub use score::{Norm, Term};
 
 /// The number F to explain.
 #[derive(Debug, Clone, PartialEq)]

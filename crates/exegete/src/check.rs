@@ -4,7 +4,7 @@ use crate::cli::{Folder, TableFormat};
 use crate::{model, table};
 use anyhow::{Context, Result};
 use exegete::conformance::{self, Check, Subject};
-use exegete::{Example, Logits, Model, Options, Plan, Precision, Row, Task};
+use exegete::{Example, Logits, Model, Options, Plan, Precision, Row};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -64,11 +64,11 @@ fn text(outcome: &Outcome) -> String {
 /// Sentences that suit the model's task: questions have a context, masked models a mask.
 fn examples(model: &dyn Model) -> Result<Vec<Example>> {
     let task = model.card().task;
-    let mask = if task == Task::MaskedLanguageModel { Some(mask(model)?) } else { None };
-    let example = |sentence: &&str| match (task, mask) {
-        (Task::QuestionAnswering, _) => model::example(task, "Where?", Some(sentence)),
-        (_, Some(mask)) => model::example(task, &sentence.replacen(' ', &format!(" {mask} "), 1), None),
-        _ => model::example(task, sentence, None),
+    let mask = if task.needs_mask() { Some(mask(model)?) } else { None };
+    let example = |sentence: &&str| match mask {
+        _ if task.needs_pair() => model::example(task, "Where?", Some(sentence)),
+        Some(mask) => model::example(task, &sentence.replacen(' ', &format!(" {mask} "), 1), None),
+        None => model::example(task, sentence, None),
     };
     Ok(SENTENCES.iter().map(example).collect())
 }

@@ -4,7 +4,6 @@ mod columns;
 mod lines;
 mod table;
 
-use crate::model;
 use anyhow::{Result, bail};
 use columns::{Columns, Indices};
 use exegete::{Example, Field, Task};
@@ -60,7 +59,7 @@ struct Raw {
 
 impl Source {
     /// What a command was asked to read.
-    pub(crate) fn open(ask: &Ask<'_>, task: Task) -> Result<Self> {
+    pub(crate) fn open(ask: &Ask<'_>, task: &dyn Task) -> Result<Self> {
         let columns = Columns::new(ask, task);
         let (rows, total_bytes) = match (ask.text, ask.input) {
             (_, Some(path)) if path.as_os_str() == "-" => (Rows::Text(Lines::stdin()), None),
@@ -73,7 +72,7 @@ impl Source {
                 "a text per line has no columns; leave the column options out or give a .tsv, .csv or .jsonl file"
             );
         }
-        let names = model::field_names(task);
+        let names = task.fields();
         Ok(Self { rows, columns, pair: ask.pair.map(str::to_owned), names, total_bytes, line: 0 })
     }
 

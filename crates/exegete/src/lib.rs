@@ -56,10 +56,10 @@
 
 pub use exegete_core::{
     Answer, Array, Axis, Card, Change, Choice, ClassScore, Driver, Edit, Encoded, Error, Example, Explaining,
-    Explanation, Field, Fill, Keeper, Key, Label, Learner, Logits, Lrp, Memory, Model, OfOutput, Open,
-    Outputs, Pass, Pick, Plan, Prediction, Predictions, Quantity, Readout, Record, Result, Role, Row, Rules,
-    Scale, Scores, Seed, Site, SiteInfo, Sites, Sizes, Span, Spent, Tag, Target, Task, Token, TokenScore,
-    Unit, Units, Work, best_span, by_outputs, class_index, predict,
+    Explanation, Field, Fill, Keeper, Key, Label, Learner, Logits, Lrp, Memory, Model, Norm, OfOutput, Open,
+    Outputs, Pass, Pick, Plan, Prediction, Predictions, Quantity, Readout, Record, Resolving, Result, Role,
+    Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Sites, Sizes, Span, Spent, TASKS, Tag, Target, Task,
+    Term, Token, TokenScore, Unit, Units, Work, best_span, by_outputs, class_index, predict,
 };
 pub use exegete_models::{
     DEFAULT, Options, Precision, RemoteOptions, connect, export, files_of_folder, is_address, load,
@@ -84,6 +84,11 @@ pub fn explain_with(
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let provenance = report::Provenance::new(model.card(), request.seed, threads, seconds, spent);
     Ok(report::Report { schema: report::SCHEMA.to_owned(), provenance, items })
+}
+
+/// What outputs mean, one task each: see [`Task`].
+pub mod task {
+    pub use exegete_core::task::*;
 }
 
 /// Methods that explain, and their evidence: see [`methods::explain`].

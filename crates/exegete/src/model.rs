@@ -71,16 +71,11 @@ pub(crate) fn warn(card: &Card) {
     }
 }
 
-/// What a model's fields are called: the contract names those of a question, every other pair is just a pair.
-pub(crate) fn field_names(task: Task) -> [&'static str; 2] {
-    if task == Task::QuestionAnswering { ["question", "context"] } else { ["text", "pair"] }
-}
-
 /// An example with the field names of the task.
-pub(crate) fn example(task: Task, text: &str, pair: Option<&str>) -> Example {
+pub(crate) fn example(task: &dyn Task, text: &str, pair: Option<&str>) -> Example {
     let named = |(name, text): (&str, &str)| Field { name: name.to_owned(), text: text.to_owned() };
     let texts = std::iter::once(text).chain(pair);
-    Example { fields: field_names(task).into_iter().zip(texts).map(named).collect(), label: None }
+    Example { fields: task.fields().into_iter().zip(texts).map(named).collect(), label: None }
 }
 
 /// A model, or what else has a config, is not overwritten by accident.
@@ -134,7 +129,7 @@ fn describe(card: &Card) -> Vec<Vec<String>> {
     let mut rows = vec![
         ("name", card.name.clone()),
         ("family", card.family.clone()),
-        ("task", task_name(card.task).to_owned()),
+        ("task", card.task.title().to_owned()),
         ("labels", if card.labels.is_empty() { "none".to_owned() } else { card.labels.join(", ") }),
     ];
     rows.extend(card.sizes.0.iter().map(|(name, size)| (*name, size.to_string())));
@@ -147,18 +142,6 @@ fn describe(card: &Card) -> Vec<Vec<String>> {
     rows.push(("fingerprint", card.fingerprint.clone()));
     rows.extend(card.warnings.iter().map(|warning| ("warning", warning.clone())));
     rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
-}
-
-fn task_name(task: Task) -> &'static str {
-    match task {
-        Task::Classification => "classification",
-        Task::MultiLabel => "multi-label classification",
-        Task::Regression => "regression",
-        Task::TokenClassification => "token classification",
-        Task::QuestionAnswering => "question answering",
-        Task::MaskedLanguageModel => "masked language model",
-        Task::Encoder => "encoder",
-    }
 }
 
 /// Digits in groups of three.

@@ -6,8 +6,8 @@ use exegete_core::report::{
     Attribution, Cell, Checks, Completeness, Item, Subject, Table, TokenText, UnitText,
 };
 use exegete_core::{
-    Driver, Encoded, Error, Example, Label, Logits, Model, Outputs, Quantity, Result, Row, Rules, Scale,
-    Scores, Site, Target, Task, Unit, class_index,
+    Driver, Encoded, Error, Example, Label, Logits, Model, Outputs, Result, Row, Rules, Scale, Scores, Site,
+    Target, Unit,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +34,8 @@ impl<'a> Asked<'a> {
         let encoded = Arc::new(model.encoded(example)?);
         let logits = driver.read_all(model, &[Row::new(encoded.clone())], &Outputs)?.swap_remove(0);
         let scores = model.scored(&encoded, &logits)?;
-        let label = example.label.as_deref().map(|label| meant(model, label)).transpose()?;
+        let label =
+            example.label.as_deref().map(|label| model.card().task.meant(model.card(), label)).transpose()?;
         let units = request.units.of(&encoded).into();
         Ok(Self { model, driver, request, encoded, units, logits, scores, label })
     }
@@ -59,7 +60,7 @@ impl<'a> Asked<'a> {
                 order.iter().take(count).map(target).collect()
             }
         };
-        let vocabulary = |piece: &str| self.model.open().and_then(|open| open.token_id(piece));
+        let vocabulary = self.model.open();
         let resolve = |target: &Target| {
             let target = readable(self.model, target)?;
             target.resolve(self.model.card(), &self.encoded, &self.logits, self.label.as_ref(), &vocabulary)
@@ -105,9 +106,9 @@ impl<'a> Asked<'a> {
         }
         notes.extend_from_slice(more);
         // The prediction's own run says it already, unless the target lies inside the model.
-        let value = match job.target.quantity {
-            Quantity::Unit(..) => job.read_own(&[], &[], Rules::Gradient)?.value,
-            _ => job.target.value_of(job.card(), &self.logits)?,
+        let value = match job.target.is_unit() {
+            true => job.read_own(&[], &[], Rules::Gradient)?.value,
+            false => job.target.value_of(job.card(), &self.logits)?,
         };
         Ok(Subject {
             method: info.name.to_owned(),
@@ -179,30 +180,17 @@ impl<'a> Asked<'a> {
 
 /// A black box gives probabilities, so its targets are read as these.
 fn readable(model: &dyn Model, target: &Target) -> Result<Target> {
-    if model.open().is_some() || matches!(model.card().task, Task::Regression) {
+    if model.open().is_some() || !model.card().task.gives_probabilities() {
         return Ok(target.clone());
     }
-    match (target.scale, &target.quantity) {
-        (_, Quantity::Unit(..)) => model.require_open().map(|_| target.clone()),
-        (Some(Scale::Logit), _) => Err(Error::Unsupported(format!(
+    match target.scale {
+        _ if target.is_unit() => model.require_open().map(|_| target.clone()),
+        Some(Scale::Logit) => Err(Error::Unsupported(format!(
             "{} gives probabilities and no logits; use :prob or :logprob",
             model.card().name
         ))),
-        (scale, _) => Ok(Target { scale: scale.or(Some(Scale::Prob)), ..target.clone() }),
+        scale => Ok(Target { scale: scale.or(Some(Scale::Prob)), ..target.clone() }),
     }
-}
-
-/// What the user's label means to the model.
-fn meant(model: &dyn Model, label: &str) -> Result<Label> {
-    let card = model.card();
-    if card.task == Task::Regression {
-        let value = label.parse().map_err(|_| Error::Request(format!("the label '{label}' is no number")))?;
-        return Ok(Label::Value(value));
-    }
-    let index = class_index(&card.labels, label).ok_or_else(|| {
-        Error::Request(format!("'{label}' is no label of {}; one of {}", card.name, card.labels.join(", ")))
-    })?;
-    Ok(Label::Class(index))
 }
 
 /// The sum of each unit's tokens.

@@ -1,8 +1,7 @@
-use crate::decision::{Decision, Key, Question};
+use crate::decision::{Decision, Question};
 use crate::{Job, Masker};
-use exegete_core::{
-    Card, Field, Logits, OfOutput, Pass, Plan, Quantity, Readout, Result, Row, Scale, Target, Task,
-};
+use exegete_core::task::Decided;
+use exegete_core::{Card, Field, Logits, OfOutput, Pass, Plan, Readout, Result, Row, Scale, Target};
 use std::collections::HashSet;
 
 /// Indices of hidden units, in order.
@@ -105,14 +104,14 @@ impl<'a> Masked<'a> {
 
     /// Whether the model decides anything that the target could be about; nothing is run for this.
     pub fn could_decide(&self) -> bool {
-        self.question.is_some() && !matches!(self.job.target.quantity, Quantity::Unit(..))
+        self.question.is_some() && !self.job.target.is_unit()
     }
 
     /// Whether what is explained speaks for what the model decides, so that hiding it should change the decision.
     pub fn speaks_for_decision(&mut self) -> Result<bool> {
         let whole = self.whole()?;
         let both = self.question.as_ref().zip(whole.decision.as_ref());
-        Ok(both.is_some_and(|(question, decision)| question.is_spoken_for(&self.job.target, decision)))
+        Ok(both.is_some_and(|(question, decision)| question.is_spoken_for(self.job.card(), decision)))
     }
 
     /// What hiding each of these sets gives, in order. All that is new is run together.
@@ -172,7 +171,7 @@ impl<'a> Masked<'a> {
 struct Deciding<'m, 'a> {
     masked: &'m Masked<'a>,
     /// What the model decides for the whole text, where that is known.
-    before: Option<Key>,
+    before: Option<Decided>,
 }
 
 impl Deciding<'_, '_> {
@@ -210,7 +209,7 @@ impl Readout for Deciding<'_, '_> {
     }
 
     fn of_output(&self) -> Option<&dyn OfOutput<Outcome>> {
-        let inside = matches!(self.masked.job.target.quantity, Quantity::Unit(..));
+        let inside = self.masked.job.target.is_unit();
         (!inside).then_some(self as &dyn OfOutput<Outcome>)
     }
 
@@ -221,12 +220,8 @@ impl Readout for Deciding<'_, '_> {
 
 /// The same quantity by its probability, where it has one.
 pub fn by_probability(card: &Card, target: &Target) -> Target {
-    let numbers = matches!(card.task, Task::Regression | Task::Encoder);
-    let scale = match &target.quantity {
-        Quantity::Loss(_) | Quantity::Unit(..) => target.scale,
-        Quantity::Class(_) | Quantity::Margin(..) if numbers => target.scale,
-        _ => Some(Scale::Prob),
-    };
+    let plain = target.is_loss() || target.is_unit() || !card.task.gives_probabilities();
+    let scale = if plain { target.scale } else { Some(Scale::Prob) };
     Target { scale, quantity: target.quantity.clone() }
 }
 

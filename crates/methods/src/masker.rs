@@ -2,7 +2,7 @@ use crate::baseline::{MASK, PAD, UNKNOWN, special};
 use crate::words::{Word, Words};
 use crate::{Job, Set};
 use exegete_core::{
-    Axis, Change, Edit, Encoded, Error, Field, Model, Pick, Quantity, Result, Row, Span, Target, Token,
+    Axis, Change, Edit, Encoded, Error, Field, Model, Pick, Result, Row, Span, Target, Token,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -182,19 +182,10 @@ fn drawn<'w>(words: &'w Words, job: &Job<'_>, unit: usize, draw: u64) -> &'w Wor
 
 /// Whether the target would be about another token if tokens before it were gone.
 fn is_about_a_position(model: &dyn Model, target: &Target) -> bool {
-    match &target.quantity {
-        Quantity::Tag(..)
-        | Quantity::Token(..)
-        | Quantity::Start(_)
-        | Quantity::End(_)
-        | Quantity::Answer(_) => true,
-        Quantity::Unit(site, at) => {
-            let info = model.open().and_then(|open| open.sites().find(*site));
-            let mut axes = info.iter().flat_map(|info| info.axes.iter().zip(at));
-            axes.any(|(axis, index)| *axis == Axis::Token && index.is_some())
-        }
-        Quantity::Predicted | Quantity::Class(_) | Quantity::Margin(..) | Quantity::Loss(_) => false,
-    }
+    let Some((site, at)) = target.unit() else { return target.position().is_some() };
+    let info = model.open().and_then(|open| open.sites().find(site));
+    let mut axes = info.iter().flat_map(|info| info.axes.iter().zip(at));
+    axes.any(|(axis, index)| *axis == Axis::Token && index.is_some())
 }
 
 /// The tokens of some units, in order.

@@ -3,7 +3,7 @@
 
 use exegete_core::report::{Cell, Item};
 use exegete_core::{
-    Card, ClassScore, Driver, Example, Model, Prediction, Result, Row, Scale, Scores, Target, Task, Units,
+    Card, ClassScore, Driver, Example, Model, Prediction, Result, Row, Scale, Scores, Target, Units,
 };
 use exegete_methods::evidence::Level;
 use exegete_methods::{Chosen, Corpus, Explained, Job, Picked, Request, Settings, survey};
@@ -17,7 +17,7 @@ impl Planted {
             name: "planted".into(),
             family: "none".into(),
             fingerprint: "planted".into(),
-            task: Task::Classification,
+            task: &exegete_core::task::CLASSIFICATION,
             labels: vec!["no".into(), "yes".into()],
             parameters: 0,
             max_tokens: 512,

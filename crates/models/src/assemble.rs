@@ -3,7 +3,7 @@ use crate::families;
 use crate::opened::{Opened, Parts};
 use crate::tokenizer::Tokenizer;
 use crate::weights::{Source, Weights};
-use exegete_core::{Card, Result, Sizes, Task};
+use exegete_core::{Card, Result, Sizes};
 use exegete_engine::{Context, Real};
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) fn assemble<T: Real>(source: &dyn Source<T>, assembly: Assembly) -> R
         let list = unused.join(", ");
         warnings.push(format!("{place}: {} tensors are not used by this head: {list}", unused.len()));
     }
-    if task == Task::Encoder && network.head.pooler_is_missing() {
+    if network.head.pooler_is_missing() {
         warnings.push(format!("{place}: there is no pooler; the pooled vector is the first token's state"));
     }
     let card = Card {
@@ -40,7 +40,7 @@ pub(crate) fn assemble<T: Real>(source: &dyn Source<T>, assembly: Assembly) -> R
         family: config.model_type.clone(),
         fingerprint,
         task,
-        labels: labels(&config, task),
+        labels: task.labels(config.labels()),
         parameters: params.values().map(|p| p.shape.iter().product::<usize>()).sum(),
         max_tokens: tokenizer.as_ref().map_or(config.max_tokens(), Tokenizer::max_tokens),
         sizes: Sizes(vec![
@@ -62,14 +62,6 @@ const MOST_PANEL_BYTES: usize = 384 << 20;
 fn layer_bytes(c: &Config) -> usize {
     let layer = 4 * c.hidden_size * c.hidden_size + 2 * c.hidden_size * c.intermediate_size;
     c.num_hidden_layers * layer * size_of::<f32>()
-}
-
-fn labels(config: &Config, task: Task) -> Vec<String> {
-    match task {
-        Task::QuestionAnswering => vec!["start".into(), "end".into()],
-        Task::MaskedLanguageModel | Task::Encoder => Vec::new(),
-        _ => config.labels().to_vec(),
-    }
 }
 
 /// Index buffers are no weights and count as nothing.

@@ -111,7 +111,7 @@ pub(crate) fn at(n: usize, place: &str) -> Site {
 }
 
 /// The sites of an encoder with their axes, in the order of computation.
-pub fn sites(c: &Config, task: Task) -> Sites {
+pub fn sites(c: &Config, task: &dyn Task) -> Sites {
     let unit = Axis::Unit;
     let embed = [Axis::Token, unit(c.embedding_size)];
     let mut sites = vec![
@@ -120,14 +120,7 @@ pub fn sites(c: &Config, task: Task) -> Sites {
     ];
     sites.extend((0..c.num_hidden_layers).flat_map(|n| PLACES.map(|place| layer_site(c, n, place))));
     let pooled = SiteInfo::new(POOLED, "head", Role::Inner, [unit(c.hidden_size)]).carrying_all();
-    let classes = Axis::Class(c.labels().len());
-    let logits: &[Axis] = match task {
-        Task::Classification | Task::MultiLabel | Task::Regression => &[classes],
-        Task::Encoder => &[unit(c.hidden_size)],
-        Task::TokenClassification => &[Axis::Token, classes],
-        Task::QuestionAnswering => &[Axis::Token, Axis::Class(2)],
-        Task::MaskedLanguageModel => &[Axis::Token, Axis::Class(c.vocab_size)],
-    };
+    let logits = task.axes(&c.widths());
     sites.extend((logits.len() == 1).then_some(pooled));
     sites.push(SiteInfo::new(LOGITS, "head", Role::Outputs, logits).carrying_all());
     Sites::new(sites)

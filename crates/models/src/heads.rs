@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::encoder::{LOGITS, POOLED};
 use crate::run::Run;
 use crate::weights::{Param, Weights};
-use exegete_core::{Result, Task};
+use exegete_core::{Error, Result, Task};
 use exegete_engine::{Op, Scalar, Unary, Var};
 
 /// What a family calls the parts of its heads, and how they are activated; `{root}` is the encoder's own prefix.
@@ -76,34 +76,36 @@ pub enum Head<T> {
 }
 
 impl<T: Scalar> Head<T> {
-    /// The head that the task needs.
+    /// The head that the class which saved the model names.
     pub fn load(
         w: &mut Weights<'_, T>,
         names: &HeadNames,
         word: &Param<T>,
-        task: Task,
+        task: &dyn Task,
         c: &Config,
     ) -> Result<Self> {
         let (hidden, classes) = (c.hidden_size, c.labels().len());
         let dense = w.path(names.dense);
         let pooler = names.pooler.map(|path| w.path(path));
-        Ok(match task {
-            Task::Classification | Task::MultiLabel | Task::Regression => Self::Sequence {
+        let class = task.spelling().map(|spelling| spelling.head);
+        Ok(match class {
+            Some(Some("SequenceClassification")) => Self::Sequence {
                 dense: Dense {
                     linear: Linear::load(w, &dense, hidden, hidden)?,
                     activation: names.dense_activation,
                 },
                 out: Linear::load(w, names.out, hidden, classes)?,
             },
-            Task::TokenClassification => Self::Token(Linear::load(w, "classifier", hidden, classes)?),
-            Task::QuestionAnswering => Self::Token(Linear::load(w, "qa_outputs", hidden, 2)?),
-            Task::MaskedLanguageModel => Self::load_mask(w, &names.mask, word, c)?,
-            Task::Encoder => Self::Bare(match &pooler {
+            Some(Some("TokenClassification")) => Self::Token(Linear::load(w, "classifier", hidden, classes)?),
+            Some(Some("QuestionAnswering")) => Self::Token(Linear::load(w, "qa_outputs", hidden, 2)?),
+            Some(Some("MaskedLM")) => Self::load_mask(w, &names.mask, word, c)?,
+            Some(None) => Self::Bare(match &pooler {
                 Some(path) if w.contains(&format!("{path}.weight")) => {
                     Some(Dense { linear: Linear::load(w, path, hidden, hidden)?, activation: Unary::Tanh })
                 }
                 _ => None,
             }),
+            _ => return Err(Error::Unsupported(format!("no encoder has a head for {}", task.title()))),
         })
     }
 

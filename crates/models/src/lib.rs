@@ -30,7 +30,6 @@ mod rules;
 /// One forward run: rows, plan, tape, and the named places.
 pub mod run;
 mod save;
-mod scores;
 pub mod tokenizer;
 pub mod train;
 /// Named parameters and where they come from.

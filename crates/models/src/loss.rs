@@ -14,7 +14,7 @@ pub struct Forward<'a, T> {
     /// What each should have been.
     pub labels: &'a [Label],
     /// What the model answers.
-    pub task: Task,
+    pub task: &'static dyn Task,
     pub(crate) kept: &'a HashMap<Site, Kept<T>>,
 }
 
@@ -39,7 +39,7 @@ pub fn supervised<T: Scalar>(forward: &mut Forward<'_, T>) -> Result<Var<T>> {
     if rows.len() != labels.len() || labels.is_empty() {
         return Err(Error::Request(format!("{} rows but {} labels", rows.len(), labels.len())));
     }
-    if !matches!(task, Task::Classification | Task::MultiLabel | Task::Regression) {
+    if !task.labels_whole_texts() {
         return Err(Error::Unsupported("a loss needs a model that classifies whole texts".into()));
     }
     match &labels[0] {

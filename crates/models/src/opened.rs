@@ -6,6 +6,7 @@ use crate::pass::Done;
 use crate::run::{Finished, Request};
 use crate::tokenizer::Tokenizer;
 use crate::weights::{Param, Replaced, Weights, WithTangents, check_shapes, matrix};
+use exegete_core::task::Reading;
 use exegete_core::{
     Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, ParameterGroup, Pass, Plan,
     Prediction, Record, Result, Row, Scores, Site, Sites,
@@ -142,6 +143,10 @@ impl<T: Real> Open for Opened<T> {
         self.parts.tokenizer.as_ref()?.piece(id)
     }
 
+    fn mask_id(&self) -> Option<u32> {
+        self.parts.tokenizer.as_ref()?.mask_id()
+    }
+
     fn words(&self) -> Option<Array> {
         let word = &self.parts.network.embeddings.word;
         let data = word.value.data().iter().map(|x| x.value() as f32).collect();
@@ -172,7 +177,8 @@ impl<T: Real> Open for Opened<T> {
     }
 
     fn scores(&self, encoded: &Encoded, logits: &Logits) -> Result<Scores> {
-        crate::scores::scores(&self.parts.card, self.parts.tokenizer.as_deref(), encoded, logits)
+        let Parts { card, .. } = &self.parts;
+        card.task.scores(&Reading { card, encoded, logits, vocabulary: &Some(self as &dyn Open) })
     }
 
     fn bytes(&self, row: &Row, plan: &Plan) -> usize {

@@ -1,7 +1,7 @@
 //! Training against PyTorch's optimisers, and what every run must keep: its seed, its place, its names.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use exegete_core::{Array, Example, Label, Learner, Model, Site, Task};
+use exegete_core::{Array, Example, Label, Learner, Model, Site, Task, task};
 use exegete_engine::{Op, Tensor, Unary};
 use exegete_models::loss::{Forward, supervised};
 use exegete_models::train::*;
@@ -20,7 +20,7 @@ fn folder(name: &str) -> PathBuf {
 
 fn trainer(start: Start, settings: Settings) -> Trainer {
     let labels = ["negative", "neutral", "positive"].map(str::to_owned).to_vec();
-    Trainer::new(&start, &Head { task: Task::Classification, labels }, settings, Goal::default()).unwrap()
+    Trainer::new(&start, &Head { task: &task::CLASSIFICATION, labels }, settings, Goal::default()).unwrap()
 }
 
 fn samples(trainer: &Trainer, rows: &[Labelled]) -> Vec<Sample> {
@@ -297,13 +297,13 @@ fn every_family_trains_from_a_bare_encoder_and_is_written_under_the_right_names(
 fn a_head_of_another_size_starts_anew_and_one_that_fits_is_kept() {
     let start = || Start::Folder(folder("bert-sequence"));
     assert!(trainer(start(), plain()).fresh().is_empty());
-    let head = Head { task: Task::Classification, labels: vec!["no".into(), "yes".into()] };
+    let head = Head { task: &task::CLASSIFICATION, labels: vec!["no".into(), "yes".into()] };
     let two = Trainer::new(&start(), &head, plain(), Goal::default()).unwrap();
     assert_eq!(two.fresh(), ["classifier.weight", "classifier.bias"]);
-    let number = Head { task: Task::Regression, labels: vec!["value".into()] };
+    let number = Head { task: &task::REGRESSION, labels: vec!["value".into()] };
     let number = Trainer::new(&start(), &number, plain(), Goal::default()).unwrap();
-    assert_eq!(number.model().card().task, Task::Regression);
-    let tags = Head { task: Task::TokenClassification, labels: vec!["x".into()] };
+    assert_eq!(number.model().card().task.name(), "regression");
+    let tags = Head { task: &task::TOKEN_CLASSIFICATION, labels: vec!["x".into()] };
     assert!(Trainer::new(&start(), &tags, plain(), Goal::default()).is_err());
 }
 
@@ -311,16 +311,16 @@ fn a_head_of_another_size_starts_anew_and_one_that_fits_is_kept() {
 #[test]
 fn every_loss_can_be_trained() {
     type Make = fn(usize) -> Label;
-    let cases: [(Task, &[&str], Make); 4] = [
-        (Task::Classification, &["a", "b", "c"], |class| Label::Class(class)),
-        (Task::Classification, &["a", "b", "c"], |class| {
+    let cases: [(&'static dyn Task, &[&str], Make); 4] = [
+        (&task::CLASSIFICATION, &["a", "b", "c"], |class| Label::Class(class)),
+        (&task::CLASSIFICATION, &["a", "b", "c"], |class| {
             let share = |i| if i == class { 0.8 } else { 0.1 };
             Label::Soft((0..3).map(share).collect())
         }),
-        (Task::MultiLabel, &["a", "b", "c"], |class| {
+        (&task::MULTI_LABEL, &["a", "b", "c"], |class| {
             Label::Labels((0..3).map(|i| f32::from(u8::from(i != class))).collect())
         }),
-        (Task::Regression, &["value"], |class| Label::Value(class as f32)),
+        (&task::REGRESSION, &["value"], |class| Label::Value(class as f32)),
     ];
     for (task, labels, make) in cases {
         let head = Head { task, labels: labels.iter().map(|&l| l.to_owned()).collect() };
@@ -365,7 +365,7 @@ fn sharpened(probs: Site, weight: f32) -> Goal {
 }
 
 fn extended(goal: Goal, settings: Settings) -> Trainer {
-    let head = Head { task: Task::Classification, labels: ["a", "b", "c"].map(str::to_owned).to_vec() };
+    let head = Head { task: &task::CLASSIFICATION, labels: ["a", "b", "c"].map(str::to_owned).to_vec() };
     Trainer::new(&Start::Folder(folder("bert-sequence")), &head, settings, goal).unwrap()
 }
 
@@ -490,7 +490,7 @@ fn parts_of_a_batch_add_up() {
 
 #[test]
 fn settings_that_make_no_sense_are_refused_and_divergence_is_named() {
-    let head = Head { task: Task::Classification, labels: vec!["a".into(), "b".into(), "c".into()] };
+    let head = Head { task: &task::CLASSIFICATION, labels: vec!["a".into(), "b".into(), "c".into()] };
     for (wrong, told) in [
         (Settings { epochs: 0, ..plain() }, "epochs"),
         (Settings { batch: 0, ..plain() }, "batch"),

@@ -181,6 +181,10 @@ impl Open for Faulty {
         self.inner.open()?.token_id(piece)
     }
 
+    fn mask_id(&self) -> Option<u32> {
+        self.inner.open()?.mask_id()
+    }
+
     fn piece(&self, id: u32) -> Option<String> {
         self.inner.open()?.piece(id)
     }

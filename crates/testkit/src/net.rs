@@ -14,9 +14,10 @@ mod layer;
 
 pub use layer::Dense;
 
+use exegete_core::task::{CLASSIFICATION, REGRESSION, Reading};
 use exegete_core::{
-    Array, Card, Change, ClassScore, Driver, Edit, Encoded, Error, Example, Field, Logits, Model, Open, Pass,
-    Plan, Prediction, Result, Row, Scores, Site, Sites, Sizes, Span, Task, Token,
+    Array, Card, Change, Driver, Edit, Encoded, Error, Example, Field, Logits, Model, Open, Pass, Plan,
+    Prediction, Result, Row, Scores, Site, Sites, Sizes, Span, Token,
 };
 use exegete_engine::{Context, Unary};
 use exegete_models::encoder::Network;
@@ -83,7 +84,7 @@ impl Net {
             name: "net".into(),
             family: "net".into(),
             fingerprint: "net".into(),
-            task: if outputs == 1 { Task::Regression } else { Task::Classification },
+            task: if outputs == 1 { &REGRESSION } else { &CLASSIFICATION },
             labels: (0..outputs).map(|i| format!("out{i}")).collect(),
             parameters: layers.iter().map(|layer| layer.outputs() * (layer.inputs() + 1)).sum(),
             max_tokens: inputs,
@@ -182,17 +183,9 @@ impl Open for Net {
         Ok(ahead)
     }
 
-    fn scores(&self, _: &Encoded, logits: &Logits) -> Result<Scores> {
-        if self.card.task == Task::Regression {
-            return Ok(Scores::Value(logits.data[0]));
-        }
-        let top = logits.data.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let total: f64 = logits.data.iter().map(|z| (z - top).exp()).sum();
-        let score = |(label, &logit): (&String, &f64)| {
-            let prob = (logit - top).exp() / total;
-            ClassScore { label: label.clone(), logit: Some(logit), prob }
-        };
-        Ok(Scores::Classes(self.card.labels.iter().zip(&logits.data).map(score).collect()))
+    fn scores(&self, encoded: &Encoded, logits: &Logits) -> Result<Scores> {
+        let Self { card, .. } = self;
+        card.task.scores(&Reading { card, encoded, logits, vocabulary: &Some(self as &dyn Open) })
     }
 
     fn bytes(&self, row: &Row, plan: &Plan) -> usize {

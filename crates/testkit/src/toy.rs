@@ -15,7 +15,7 @@ mod pass;
 use arithmetic::{LOGITS, Parameters};
 use exegete_core::{
     Array, Card, ClassScore, Driver, Encoded, Error, Example, Logits, Model, Open, Pass, Plan, Prediction,
-    Result, Row, Scores, Site, Sites, Sizes, Span, Task, Token,
+    Result, Row, Scores, Site, Sites, Sizes, Span, Token,
 };
 use pass::{ToyPass, Trace};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Default for Toy {
             name: "toy".into(),
             family: "toy".into(),
             fingerprint: "toy".into(),
-            task: Task::Classification,
+            task: &exegete_core::task::CLASSIFICATION,
             labels: vec!["negative".into(), "positive".into()],
             parameters: Parameters::default().count(),
             max_tokens: 64,

@@ -1,5 +1,5 @@
 use super::{Choice, Quantity, Scale, Target};
-use crate::{Array, Card, Error, Label, Logits, Pass, Result, Seed, Task};
+use crate::{Array, Card, Error, Label, Logits, Pass, Result, Seed};
 
 impl Target {
     /// F for one row of a pass. The target must be resolved.
@@ -131,32 +131,8 @@ impl Target {
 
     /// The outputs that F is made of, each with its weight and what it is normalised over.
     fn terms(&self, card: &Card, logits: &Logits) -> Result<Vec<Term>> {
-        let classes = logits.shape.last().copied().unwrap_or(0);
-        let tokens = logits.data.len() / classes.max(1);
-        let norm = match card.task {
-            Task::MultiLabel => Norm::On,
-            _ => Norm::Over { first: 0, stride: 1, count: classes },
-        };
-        let at = |position: usize| Norm::Over { first: position * classes, stride: 1, count: classes };
-        let side = |side: usize| Norm::Over { first: side, stride: 2, count: tokens };
-        let terms = match &self.quantity {
-            Quantity::Class(class) => vec![Term::new(self.index(class)?, 1.0, norm)],
-            Quantity::Margin(one, other) => {
-                vec![Term::new(self.index(one)?, 1.0, norm), Term::new(self.index(other)?, -1.0, norm)]
-            }
-            Quantity::Loss(Some(label)) => loss_terms(label, card, classes, norm)?,
-            Quantity::Start(Some(start)) => vec![Term::new(start * 2, 1.0, side(0))],
-            Quantity::End(Some(end)) => vec![Term::new(end * 2 + 1, 1.0, side(1))],
-            Quantity::Answer(Some((start, end))) => {
-                vec![Term::new(start * 2, 1.0, side(0)), Term::new(end * 2 + 1, 1.0, side(1))]
-            }
-            Quantity::Tag(position, choice) | Quantity::Token(position, choice) => {
-                vec![Term::new(position * classes + self.index(choice)?, 1.0, at(*position))]
-            }
-            _ => return Err(self.unresolved()),
-        };
-        if !matches!(self.measure(), Measure::Logit) && matches!(card.task, Task::Regression | Task::Encoder)
-        {
+        let terms = card.task.terms(card, self, logits)?;
+        if !matches!(self.measure(), Measure::Logit) && !card.task.gives_probabilities() {
             return Err(Error::Request(format!(
                 "target '{self}': this model gives numbers, not probabilities"
             )));
@@ -170,11 +146,13 @@ impl Target {
         }
     }
 
-    fn index(&self, choice: &Choice) -> Result<usize> {
+    /// The index of a choice of this target, once resolved.
+    pub fn index(&self, choice: &Choice) -> Result<usize> {
         choice.index.ok_or_else(|| self.unresolved())
     }
 
-    fn unresolved(&self) -> Error {
+    /// That this target cannot be read yet.
+    pub fn unresolved(&self) -> Error {
         Error::Request(format!("target '{self}' must be resolved against a prediction first"))
     }
 
@@ -213,25 +191,42 @@ enum Measure {
 }
 
 /// What turns a logit into a probability.
-#[derive(Clone, Copy)]
-enum Norm {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Norm {
     /// A softmax over these logits.
-    Over { first: usize, stride: usize, count: usize },
+    Over {
+        /// The first of them.
+        first: usize,
+        /// From each to the next.
+        stride: usize,
+        /// How many.
+        count: usize,
+    },
     /// A sigmoid.
     On,
     /// One minus a sigmoid: the label does not apply.
     Off,
 }
 
-struct Term {
+/// One output that F is made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Term {
     index: usize,
     weight: f64,
     norm: Norm,
 }
 
 impl Term {
-    fn new(index: usize, weight: f64, norm: Norm) -> Self {
+    /// The output with this flat index, times a weight.
+    pub fn new(index: usize, weight: f64, norm: Norm) -> Self {
         Self { index, weight, norm }
+    }
+
+    /// One output of those at a token, [T, C], among which it competes.
+    pub fn at(position: usize, index: usize, logits: &Logits) -> Self {
+        let count = logits.shape.last().copied().unwrap_or(0);
+        let first = position * count;
+        Self::new(first + index, 1.0, Norm::Over { first, stride: 1, count })
     }
 
     fn log_prob(&self, z: &[f64]) -> f64 {
@@ -291,25 +286,6 @@ impl Term {
 fn logarithmic_mean(a: f64, b: f64) -> f64 {
     let ratio = (a / b).ln();
     if ratio.abs() < 1e-6 || !ratio.is_finite() { 0.5 * (a + b) } else { (a - b) / ratio }
-}
-
-fn loss_terms(label: &Label, card: &Card, classes: usize, norm: Norm) -> Result<Vec<Term>> {
-    let misfit =
-        |given: usize| Error::Request(format!("the label gives {given} numbers for {classes} classes"));
-    match label {
-        Label::Class(index) => Ok(vec![Term::new(*index, 1.0, norm)]),
-        Label::Soft(shares) if shares.len() == classes => {
-            Ok(shares.iter().enumerate().map(|(i, &share)| Term::new(i, f64::from(share), norm)).collect())
-        }
-        Label::Labels(on) if on.len() == classes => {
-            let pair = |(i, &on): (usize, &f32)| {
-                [Term::new(i, f64::from(on), Norm::On), Term::new(i, 1.0 - f64::from(on), Norm::Off)]
-            };
-            Ok(on.iter().enumerate().flat_map(pair).collect())
-        }
-        Label::Soft(given) | Label::Labels(given) => Err(misfit(given.len())),
-        Label::Value(_) => Err(Error::Request(format!("{} has no numeric labels", card.name))),
-    }
 }
 
 fn logits_of(pass: &dyn Pass, row: usize) -> Result<&Logits> {

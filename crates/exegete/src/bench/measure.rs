@@ -6,7 +6,7 @@ use exegete::methods::{Baseline, Chosen, Job, Settings};
 use exegete::speed::sustained;
 use exegete::{
     Change, Driver, Edit, Encoded, Example, Explaining, Open, Pick, Plan, Quantity, Role, Row, Rules,
-    SiteInfo, Spent, Target, Task,
+    SiteInfo, Spent, Target,
 };
 use serde::Serialize;
 use std::process::{Command, Stdio};
@@ -184,7 +184,7 @@ const SENTENCE: &str = "A warm and honest film.";
 fn load_to_pooled(setup: &Setup) -> Result<Figure> {
     let open = || crate::model::open(setup.dir.as_deref(), setup.threads);
     let card = open()?.card().clone();
-    let context = (card.task == Task::QuestionAnswering).then_some(SENTENCE);
+    let context = (card.task.needs_pair()).then_some(SENTENCE);
     let example = crate::model::example(card.task, SENTENCE, context);
     let figure = best(setup, setup.runs, |_| pooled(open()?.require_open()?, &example))?;
     let work = format!("from load to the pooled vector, {}", card.name);
@@ -208,7 +208,7 @@ fn start_to_prediction(setup: &Setup) -> Result<Figure> {
     let figure = best(setup, setup.runs, |_| {
         let mut command = Command::new(&program);
         command.args(["predict", SENTENCE, "--format", "json", "--threads", &threads, "--model"]).arg(dir);
-        if card.task == Task::QuestionAnswering {
+        if card.task.needs_pair() {
             command.args(["--pair", SENTENCE]);
         }
         let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();

@@ -26,15 +26,14 @@ pub(crate) struct Indices {
 
 impl Columns {
     /// What the arguments ask for; a question-answering file may call its columns question and context.
-    pub(crate) fn new(ask: &Ask<'_>, task: Task) -> Self {
-        let needs_pair = task == Task::QuestionAnswering;
+    pub(crate) fn new(ask: &Ask<'_>, task: &dyn Task) -> Self {
+        let (needs_pair, [first, second]) = (task.needs_pair(), task.fields());
         let or = |asked: Option<&str>, defaults: &[&str]| match asked {
             Some(name) => vec![name.to_owned()],
             None => defaults.iter().map(|&name| name.to_owned()).collect(),
         };
-        let texts: &[&str] =
-            if needs_pair { &["question", "text"] } else { &["text", "sentence", "content"] };
-        let pairs: &[&str] = if needs_pair && ask.pair.is_none() { &["context", "pair"] } else { &[] };
+        let texts: &[&str] = if needs_pair { &[first, "text"] } else { &["text", "sentence", "content"] };
+        let pairs: &[&str] = if needs_pair && ask.pair.is_none() { &[second, "pair"] } else { &[] };
         Self {
             text: or(ask.text_column, texts),
             pair: or(ask.pair_column, pairs),

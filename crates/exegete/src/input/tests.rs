@@ -7,7 +7,7 @@ struct Case {
     file: &'static str,
     content: &'static [u8],
     options: &'static [&'static str],
-    task: Task,
+    task: &'static dyn Task,
     /// Each example as `field=text` parts with its label, or the error after the folder's name.
     expected: Result<&'static [&'static str], &'static str>,
 }
@@ -32,8 +32,8 @@ fn show(example: &Example) -> String {
     parts.join("|")
 }
 
-const CLASSES: Task = Task::Classification;
-const ANSWERS: Task = Task::QuestionAnswering;
+const CLASSES: &dyn Task = &exegete::task::Classification;
+const ANSWERS: &dyn Task = &exegete::task::QuestionAnswering;
 
 fn check(cases: &[Case]) {
     for case in cases {

@@ -3,6 +3,7 @@
 use crate::input::{Ask, Source};
 use crate::{cli, model};
 use anyhow::{Result, bail};
+use exegete::task::{CLASSIFICATION, Classes, MULTI_LABEL, REGRESSION};
 use exegete::train::{Data, Sample, Trainer};
 use exegete::{Example, Label, Task, class_index};
 use std::collections::{BTreeSet, HashSet};
@@ -14,7 +15,7 @@ pub(super) struct Rows {
     pub(super) train: Vec<Labelled>,
     pub(super) dev: Vec<Labelled>,
     pub(super) labels: Vec<String>,
-    pub(super) task: Task,
+    pub(super) task: &'static dyn Task,
 }
 
 /// One row with its right answer.
@@ -40,10 +41,10 @@ impl Place {
 impl Rows {
     /// Reads every file, finds out what the labels are, and checks each row against them.
     pub(super) fn read(args: &cli::Train) -> Result<Self> {
-        let task = match args.loss {
-            cli::Loss::CrossEntropy | cli::Loss::Soft => Task::Classification,
-            cli::Loss::MultiLabel => Task::MultiLabel,
-            cli::Loss::Regression => Task::Regression,
+        let task: &'static dyn Task = match args.loss {
+            cli::Loss::CrossEntropy | cli::Loss::Soft => &CLASSIFICATION,
+            cli::Loss::MultiLabel => &MULTI_LABEL,
+            cli::Loss::Regression => &REGRESSION,
         };
         let mut train = Vec::new();
         for path in &args.train {
@@ -130,7 +131,7 @@ fn read(args: &cli::Train, path: &Path, with_label: bool) -> Result<Vec<(Example
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt")) && with_label {
         bail!("{}: a .txt file has no labels; give a .tsv, .csv or .jsonl file", path.display());
     }
-    let mut source = Source::open(&ask, Task::Classification)?;
+    let mut source = Source::open(&ask, &CLASSIFICATION)?;
     let file: Arc<str> = source.name().into();
     let mut rows = Vec::new();
     while let Some(example) = source.next()? {
@@ -140,9 +141,9 @@ fn read(args: &cli::Train, path: &Path, with_label: bool) -> Result<Vec<(Example
 }
 
 /// The classes: those on the command line, else the model's own where they cover the data, else those found.
-fn labels(args: &cli::Train, task: Task, train: &[(Example, Place)]) -> Result<Vec<String>> {
+fn labels(args: &cli::Train, task: &dyn Task, train: &[(Example, Place)]) -> Result<Vec<String>> {
     let given: Vec<String> = args.labels.iter().map(|label| label.trim().to_owned()).collect();
-    if task == Task::Regression {
+    if !task.gives_probabilities() {
         return match &given[..] {
             [] => Ok(vec!["value".to_owned()]),
             [one] => Ok(vec![one.clone()]),
@@ -183,13 +184,13 @@ fn labels(args: &cli::Train, task: Task, train: &[(Example, Place)]) -> Result<V
 }
 
 /// Names in their order, numbers in theirs: 10 comes after 9.
-fn sorted(mut found: Vec<String>, args: &cli::Train, task: Task) -> Result<Vec<String>> {
+fn sorted(mut found: Vec<String>, args: &cli::Train, task: &dyn Task) -> Result<Vec<String>> {
     if found.iter().all(|name| name.parse::<f64>().is_ok()) {
         found.sort_by(|a, b| f64::total_cmp(&a.parse().unwrap_or(0.0), &b.parse().unwrap_or(0.0)));
     }
     match found.len() {
         0 => bail!("there are no labels in column '{}'", args.label_column),
-        1 if task == Task::Classification => bail!(
+        1 if task.least_labels() > 1 => bail!(
             "every row has the label '{}'; a classifier needs at least two classes, or --loss regression",
             found[0]
         ),
@@ -204,7 +205,7 @@ fn numbered(count: usize) -> Vec<String> {
 /// The classes of the model to start from, where it is a classifier.
 fn own_labels(args: &cli::Train) -> Option<Vec<String>> {
     let own = model::open(args.model.as_deref(), 1).ok()?;
-    let classifies = matches!(own.card().task, Task::Classification | Task::MultiLabel);
+    let classifies = own.card().task.classes() != Classes::None;
     (classifies && !args.from_scratch).then(|| own.card().labels.clone())
 }
 

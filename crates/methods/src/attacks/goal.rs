@@ -1,8 +1,7 @@
 use crate::Job;
 use crate::decision::{Decision, Question};
-use exegete_core::{
-    Card, Choice, Encoded, Error, Logits, Open, Quantity, Result, Scale, Target, Task, class_index,
-};
+use exegete_core::task::Contest;
+use exegete_core::{Card, Choice, Encoded, Error, Logits, Open, Result, Scale, Target, class_index};
 
 /// What a change of the text is to bring about, and the number that leads there.
 pub(super) struct Goal {
@@ -36,10 +35,10 @@ impl Goal {
         let before = question.decide(card, Some(open), job.encoded(), logits)?;
         let toward = toward.map(|label| class(card, &question, &before, label)).transpose()?;
         let (objective, sign) = match &toward {
-            Some(choice) => (by_log_probability(&at(&job.target, choice)), -1.0),
-            None if question.is_spoken_for(&job.target, &before) => (by_log_probability(&job.target), 1.0),
+            Some(choice) => (by_log_probability(&job.target.with_choice(choice.clone())), -1.0),
+            None if question.is_spoken_for(card, &before) => (by_log_probability(&job.target), 1.0),
             // A label that does not apply is to apply.
-            None if matches!(question, Question::Applies(..)) => (by_log_probability(&job.target), -1.0),
+            None if matches!(question.contest, Contest::Alone(_)) => (by_log_probability(&job.target), -1.0),
             None => return Err(unspoken(&job.target, &before)),
         };
         Ok(Self { question, before, toward, objective, sign })
@@ -78,7 +77,7 @@ impl Goal {
 
 /// The class to reach, by name or index.
 fn class(card: &Card, question: &Question, before: &Decision, label: &str) -> Result<Choice> {
-    if !matches!(question, Question::Class | Question::Tag(_)) {
+    if !matches!(question.contest, Contest::Largest(_)) || card.labels.is_empty() {
         return Err(Error::Request("toward= names a class; this model has none to choose from".into()));
     }
     let index = class_index(&card.labels, label).ok_or_else(|| {
@@ -90,28 +89,16 @@ fn class(card: &Card, question: &Question, before: &Decision, label: &str) -> Re
     Ok(Choice { name: card.labels[index].clone(), index: Some(index) })
 }
 
-/// The same place of the output with another class.
-fn at(target: &Target, choice: &Choice) -> Target {
-    let quantity = match target.quantity {
-        Quantity::Tag(position, _) => Quantity::Tag(position, choice.clone()),
-        _ => Quantity::Class(choice.clone()),
-    };
-    Target { quantity, scale: target.scale }
-}
-
 /// A logit alone can fall while all others fall too; a probability cannot, and its logarithm does not level off.
 fn by_log_probability(target: &Target) -> Target {
-    let scale = match target.quantity {
-        Quantity::Margin(..) | Quantity::Loss(_) => target.scale,
-        _ => Some(Scale::LogProb),
-    };
-    Target { quantity: target.quantity.clone(), scale }
+    let alone = !target.is_margin() && !target.is_loss();
+    Target { scale: if alone { Some(Scale::LogProb) } else { target.scale }, ..target.clone() }
 }
 
 fn nothing_decided(card: &Card, target: &Target) -> Error {
-    let what = match card.task {
-        Task::Regression | Task::Encoder => "this model gives numbers and decides nothing".to_owned(),
-        _ => format!("'{target}' belongs to no decision"),
+    let what = match card.task.gives_probabilities() {
+        false => "this model gives numbers and decides nothing".to_owned(),
+        true => format!("'{target}' belongs to no decision"),
     };
     Error::Unsupported(format!("{what}; a search for another decision needs one"))
 }

@@ -11,9 +11,7 @@ use super::{Constraints, STAGE_FLIPS, Vocabulary};
 use crate::registry::{Finder, Info, Meaning, Needs, New};
 use crate::{Job, Settings};
 use exegete_core::report::{Chance, Edited, Edits, Item, Subject, Verdict};
-use exegete_core::{
-    Array, Encoded, Error, Example, Logits, Open, Outputs, Quantity, Result, Row, Unit, Units,
-};
+use exegete_core::{Array, Encoded, Error, Example, Logits, Open, Outputs, Result, Row, Unit, Units};
 use rand::RngExt;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -316,17 +314,13 @@ impl<'s, 'a> Search<'s, 'a> {
 
 /// Whether the target is about certain tokens, so that none may come or go before them.
 fn is_bound(job: &Job<'_>) -> bool {
-    !matches!(job.target.quantity, Quantity::Class(_) | Quantity::Margin(..) | Quantity::Loss(_))
+    job.target.is_unit() || job.target.position().is_some()
 }
 
 /// Whether a unit can be replaced at all: where tokens are counted, only one token by another, and never the one that is
 /// asked about.
 fn may_move(job: &Job<'_>, unit: &Unit) -> bool {
-    let asked = match job.target.quantity {
-        Quantity::Tag(position, _) | Quantity::Token(position, _) => Some(position),
-        _ => None,
-    };
-    !is_bound(job) || (unit.tokens.len() == 1 && Some(unit.tokens[0]) != asked)
+    !is_bound(job) || (unit.tokens.len() == 1 && Some(unit.tokens[0]) != job.target.named_token())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ pub mod attention_rollout;
 pub mod gradient_x_attention;
 
 use crate::Job;
-use exegete_core::{Array, Axis, Error, Quantity, Result, Role, Rules, Site, SiteInfo};
+use exegete_core::{Array, Axis, Error, Result, Role, Rules, Site, SiteInfo};
 
 /// The attention weights of each layer and the number of heads, where the model has self-attention at all.
 fn weights(job: &Job<'_>) -> Result<(Vec<Site>, usize)> {
@@ -40,18 +40,10 @@ fn maps(job: &Job<'_>) -> Result<Vec<Array>> {
 
 /// The token whose attention is read: the one that the target is about, else the first, which classifiers read.
 fn query(job: &Job<'_>) -> usize {
-    match &job.target.quantity {
-        Quantity::Tag(position, _) | Quantity::Token(position, _) => *position,
-        Quantity::Start(Some(position))
-        | Quantity::End(Some(position))
-        | Quantity::Answer(Some((position, _))) => *position,
-        Quantity::Unit(site, at) => {
-            let axes = job.info(*site).map_or_else(|_| Vec::new(), |info| info.axes.clone());
-            let token = axes.iter().zip(at).find(|(axis, _)| **axis == Axis::Token);
-            token.and_then(|(_, index)| *index).unwrap_or(0).min(job.encoded().len() - 1)
-        }
-        _ => 0,
-    }
+    let Some((site, at)) = job.target.unit() else { return job.target.position().unwrap_or(0) };
+    let axes = job.info(site).map_or_else(|_| Vec::new(), |info| info.axes.clone());
+    let token = axes.iter().zip(at).find(|(axis, _)| **axis == Axis::Token);
+    token.and_then(|(_, index)| *index).unwrap_or(0).min(job.encoded().len() - 1)
 }
 
 /// One row of an attention map \[N, T, T\], averaged over heads or of one head.

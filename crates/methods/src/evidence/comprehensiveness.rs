@@ -5,8 +5,8 @@ use super::check::{Check, Look, Ruling};
 use super::erasure::{Compared, Hide, figure, measured, sets, sizes};
 use super::sentence::quote;
 use crate::Job;
+use exegete_core::Result;
 use exegete_core::report::{Checks, Erasure};
-use exegete_core::{Choice, Quantity, Result, Task};
 
 /// How many units the sentence lists in full.
 const MOST: usize = super::sentence::MOST;
@@ -73,16 +73,11 @@ fn lowered(look: &Look<'_, '_>, erasure: &Erasure, before: f64) -> String {
 
 /// What F is called in a sentence.
 fn name(job: &Job<'_>) -> String {
-    match &job.target.quantity {
-        Quantity::Class(_) if job.card().task == Task::Regression => "the value".into(),
-        Quantity::Class(Choice { name, .. }) | Quantity::Tag(_, Choice { name, .. }) => name.clone(),
-        Quantity::Token(_, Choice { name, .. }) => quote(name),
-        Quantity::Margin(first, second) => format!("the margin of {} over {}", first.name, second.name),
-        Quantity::Loss(_) => "minus the loss".into(),
-        Quantity::Start(_) => "the start of the answer".into(),
-        Quantity::End(_) => "the end of the answer".into(),
-        Quantity::Answer(_) => "the answer".into(),
-        Quantity::Predicted | Quantity::Unit(..) => job.target.to_string(),
+    let task = job.card().task;
+    match job.target.choice() {
+        Some(choice) if task.answers_in_text() => quote(&choice.name),
+        Some(choice) => task.called(choice),
+        None => job.target.in_words(),
     }
 }
 

@@ -6,8 +6,8 @@ use super::sentence::{percent, quote};
 use super::{Level, erasure, leave_one_out};
 use crate::search::sets::{combinations, every};
 use crate::{Job, Masked, Outcome, Set};
+use exegete_core::Result;
 use exegete_core::report::{Checks, Flip};
-use exegete_core::{Result, Task};
 use std::collections::BTreeSet;
 
 /// The stream of random numbers.
@@ -42,7 +42,7 @@ fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
 
 fn flipped(look: &Look<'_, '_>, flip: &Flip) -> String {
     // Answers and words are pieces of text; classes and tags are names.
-    let quoted = matches!(look.job.card().task, Task::QuestionAnswering | Task::MaskedLanguageModel);
+    let quoted = look.job.card().task.answers_in_text();
     let named = |label: &str| if quoted { quote(label) } else { label.to_owned() };
     let (before, after) = (&flip.before, &flip.after);
     let turns =

@@ -7,10 +7,10 @@
 use super::Level;
 use super::again::Again;
 use super::check::{Check, Look, Ruling, no_sets};
+use crate::Job;
 use crate::explained::Scores;
 use crate::noise::{gaussian, range};
 use crate::registry::Meaning;
-use crate::Job;
 use exegete_core::report::{Checks, Infidelity};
 use exegete_core::{Array, Change, Edit, Result};
 

@@ -7,7 +7,7 @@ use super::path::{Path, found, mean, minus, times, weighted};
 use crate::quadrature::Rule;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Baseline, Explained, Job, Reduce, Settings};
-use exegete_core::{Array, Error, Pass, Plan, Quantity, Readout, Result, Row, Rules, Seed, Site, Target};
+use exegete_core::{Array, Error, Pass, Plan, Readout, Result, Row, Rules, Seed, Site, Target};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -51,9 +51,9 @@ impl FromStr for Neuron {
 
     fn from_str(text: &str) -> Result<Self> {
         let target: Target = format!("unit:{text}").parse()?;
-        match target.quantity {
-            Quantity::Unit(site, at) => Ok(Self { text: text.to_owned(), site, at }),
-            _ => Err(Error::Request(format!("'{text}' is no neuron; write SITE[i] or SITE[pos,i]"))),
+        match target.unit() {
+            Some((site, at)) => Ok(Self { text: text.to_owned(), site, at: at.to_vec() }),
+            None => Err(Error::Request(format!("'{text}' is no neuron; write SITE[i] or SITE[pos,i]"))),
         }
     }
 }

@@ -8,9 +8,7 @@ use super::path::{found, times};
 use crate::explained::{Claim, sum_and_size};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Explained, Job, Reduce, Settings};
-use exegete_core::{
-    Array, Error, Lrp, Pass, Plan, Quantity, Readout, Record, Result, Row, Rules, Scale, Site,
-};
+use exegete_core::{Array, Error, Lrp, Pass, Plan, Readout, Record, Result, Row, Rules, Scale, Site};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -67,7 +65,7 @@ impl Method for Propagation {
 
     fn explain(&self, job: &Job<'_>) -> Result<Explained> {
         let linear = matches!(job.target.scale, None | Some(Scale::Logit));
-        if !linear || matches!(job.target.quantity, Quantity::Loss(_)) {
+        if !linear || job.target.is_loss() {
             return Err(Error::Unsupported(format!(
                 "lrp hands down a logit or a unit; '{}' is no sum of them; ask for a target with :logit",
                 job.target

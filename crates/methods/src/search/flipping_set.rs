@@ -269,7 +269,7 @@ mod tests {
     use super::*;
     use crate::search::Seen;
     use crate::search::planted::Planted;
-    use exegete_core::Task;
+    use exegete_core::task::REGRESSION;
     use rand::SeedableRng;
 
     /// A logistic model of these weights; the answer is "above zero".
@@ -367,7 +367,7 @@ mod tests {
         assert!(!edits.smallest && !edits.found[0].reached && edits.random.is_none());
         assert!(edits.verdict.sentence.starts_with("No set that was tried changes positive (0.98)"));
         assert_eq!(edits.verdict.failures.len(), 1);
-        let planted = Planted::new(|_| 1.0).with_task(Task::Regression);
+        let planted = Planted::new(|_| 1.0).with_task(&REGRESSION);
         assert!(planted.find("flipping_set", &[], "a film", None).is_err());
         assert!(planted.find("flipping_set", &["beam=0"], "a film", None).is_err());
         let nothing = Planted::new(|_| 1.0).edits("flipping_set", "");

@@ -10,7 +10,8 @@ use crate::evidence::sentence::percent;
 use crate::registry::{Finder, Info, Meaning, Needs, New, params};
 use crate::{Decision, Job, Set, Settings};
 use exegete_core::report::{Chance, Edits, Item, Subject, Verdict};
-use exegete_core::{Error, Result, Task};
+use exegete_core::task::Classes;
+use exegete_core::{Error, Result};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 
@@ -107,7 +108,7 @@ impl Finder for Search {
     }
 
     fn find(&self, job: &Job<'_>, subject: Subject) -> Result<Item> {
-        if !matches!(job.card().task, Task::Classification | Task::MultiLabel) {
+        if job.card().task.classes() == Classes::None {
             return Err(Error::Unsupported(format!(
                 "input_reduction shortens a text while its class stays, and {} gives no class; one reduction for each \
                  entity of a tagger is not there yet",
@@ -355,7 +356,7 @@ mod tests {
 
     #[test]
     fn only_classes_are_reduced() {
-        let planted = Planted::new(|_| 1.0).with_task(Task::Regression);
+        let planted = Planted::new(|_| 1.0).with_task(&exegete_core::task::REGRESSION);
         let error = planted.find("input_reduction", &[], "a film", None).unwrap_err().to_string();
         assert!(error.contains("no class"), "{error}");
     }

@@ -20,7 +20,7 @@ impl Planted {
             name: "planted".into(),
             family: "planted".into(),
             fingerprint: format!("planted {:p}", odds),
-            task: Task::Classification,
+            task: &exegete_core::task::CLASSIFICATION,
             labels: vec!["negative".into(), "positive".into()],
             parameters: 0,
             max_tokens: 0,
@@ -30,7 +30,7 @@ impl Planted {
         Self { card, odds }
     }
 
-    pub(crate) fn with_task(mut self, task: Task) -> Self {
+    pub(crate) fn with_task(mut self, task: &'static dyn Task) -> Self {
         self.card.task = task;
         self
     }

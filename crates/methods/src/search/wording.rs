@@ -2,7 +2,7 @@
 
 use crate::evidence::sentence::{noun, quote, quoted};
 use crate::{Decision, Job, Masker, Set};
-use exegete_core::{Task, Units};
+use exegete_core::Units;
 
 /// One text and how its units are hidden.
 pub(crate) struct Wording<'w> {
@@ -73,9 +73,9 @@ impl<'w> Wording<'w> {
 
     /// "positive".
     pub(crate) fn label(&self, decision: &Decision) -> String {
-        match self.job.card().task {
-            Task::QuestionAnswering | Task::MaskedLanguageModel => quote(&decision.label),
-            _ => decision.label.clone(),
+        match self.job.card().task.answers_in_text() {
+            true => quote(&decision.label),
+            false => decision.label.clone(),
         }
     }
 }

@@ -3,50 +3,75 @@
 use super::Config;
 use super::fields::Fields;
 use crate::fault::{fault, unsupported};
-use exegete_core::{Result, Task};
+use exegete_core::task::{Spelling, Widths};
+use exegete_core::{Error, Result, TASKS, Task};
 use serde_json::Value;
-
-const HEADS: &str =
-    "ForSequenceClassification, ForTokenClassification, ForQuestionAnswering, ForMaskedLM, Model";
 
 impl Config {
     /// What the model answers, by the name of the class in `architectures`; without one, the bare encoder.
-    pub fn task(&self) -> Result<Task> {
-        let Some(name) = self.architecture.as_deref() else { return Ok(Task::Encoder) };
+    pub fn task(&self) -> Result<&'static dyn Task> {
         // Whatever comes before "For" is the family, which `model_type` has already told.
-        match name.split_once("For") {
-            Some((_, "SequenceClassification")) => self.classification(),
-            Some((_, "TokenClassification")) => Ok(Task::TokenClassification),
-            Some((_, "QuestionAnswering")) => Ok(Task::QuestionAnswering),
-            Some((_, "MaskedLM")) => Ok(Task::MaskedLanguageModel),
+        let class = self.architecture.as_deref().unwrap_or("Model");
+        let head = match class.split_once("For") {
+            Some((_, head)) => Some(head),
             // A causal head hides behind `BertLMHeadModel`.
-            None if name.ends_with("Model") && !name.ends_with("LMHeadModel") => Ok(Task::Encoder),
-            _ => Err(unsupported(
-                &self.place,
-                format!("the head of '{name}' is not supported; supported are {HEADS}"),
-            )),
+            None if class.ends_with("Model") && !class.ends_with("LMHeadModel") => None,
+            None => return Err(self.unknown_head(class)),
+        };
+        let fitting: Vec<Spelled> = spelled().filter(|(spelling, _)| spelling.head == head).collect();
+        match fitting[..] {
+            [] => Err(self.unknown_head(class)),
+            [(_, only)] => Ok(only),
+            _ => self.task_of_problem(&fitting),
         }
     }
 
-    fn classification(&self) -> Result<Task> {
+    /// Which of the tasks that share a head is meant.
+    fn task_of_problem(&self, tasks: &[Spelled]) -> Result<&'static dyn Task> {
         let count = self.labels().len();
-        match self.problem_type.as_deref() {
-            Some("multi_label_classification") => Ok(Task::MultiLabel),
-            Some("regression") | None if count == 1 => Ok(Task::Regression),
-            Some("regression") => Err(unsupported(
-                &self.place,
-                format!("regression with {count} outputs is not supported, only with 1"),
-            )),
-            Some("single_label_classification") | None => Ok(Task::Classification),
-            Some(other) => Err(fault(
+        let fits = |spelling: &Spelling| spelling.outputs.is_none_or(|outputs| outputs == count);
+        let found = tasks.iter().find(|(spelling, _)| match self.problem_type.as_deref() {
+            Some(given) => spelling.problem == Some(given),
+            None => spelling.implied && fits(spelling),
+        });
+        let given = self.problem_type.as_deref().unwrap_or_default();
+        match found {
+            Some((spelling, task)) if fits(spelling) => Ok(*task),
+            Some((Spelling { outputs, .. }, _)) => Err(unsupported(
                 &self.place,
                 format!(
-                    "problem_type '{other}' is not known; known are regression, single_label_classification, \
-                     multi_label_classification"
+                    "{given} with {count} outputs is not supported, only with {}",
+                    outputs.unwrap_or(count)
                 ),
             )),
+            None => {
+                let known: Vec<&str> = tasks.iter().filter_map(|(spelling, _)| spelling.problem).collect();
+                let known = known.join(", ");
+                Err(fault(&self.place, format!("problem_type '{given}' is not known; known are {known}")))
+            }
         }
     }
+
+    fn unknown_head(&self, class: &str) -> Error {
+        let mut heads: Vec<String> = spelled()
+            .map(|(spelling, _)| spelling.head.map_or("Model".to_owned(), |head| format!("For{head}")))
+            .collect();
+        heads.dedup();
+        let heads = heads.join(", ");
+        unsupported(&self.place, format!("the head of '{class}' is not supported; supported are {heads}"))
+    }
+
+    /// The sizes that an output's width follows from.
+    pub fn widths(&self) -> Widths {
+        Widths { labels: self.labels().len(), hidden: self.hidden_size, vocabulary: self.vocab_size }
+    }
+}
+
+/// A task with its spelling.
+type Spelled = (Spelling, &'static dyn Task);
+
+fn spelled() -> impl Iterator<Item = Spelled> {
+    TASKS.iter().filter_map(|&task| Some((task.spelling()?, task)))
 }
 
 /// The names under `id2label` in the order of their numbers, or `LABEL_0`, `LABEL_1`, … as transformers calls them.

@@ -1,5 +1,6 @@
 use super::*;
-use exegete_core::{Error, Task};
+use exegete_core::Error;
+use exegete_core::task::{self, Task};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -66,28 +67,28 @@ fn albert_layers_map_to_groups() {
 
 #[test]
 fn the_task_follows_the_saved_class() {
-    let check = |class: Value, more: Value, expected: Task| {
+    let check = |class: Value, more: Value, expected: &'static dyn Task| {
         let mut changes = json!({"architectures": class});
         changes.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         assert_eq!(with(bert(), changes).unwrap().task().unwrap(), expected, "{class} {more}");
     };
     let sequence = json!(["BertForSequenceClassification"]);
-    check(sequence.clone(), json!({}), Task::Classification);
-    check(sequence.clone(), json!({"id2label": {"0": "x"}}), Task::Regression);
-    check(sequence.clone(), json!({"num_labels": 1}), Task::Regression);
-    check(sequence.clone(), json!({"num_labels": 1, "problem_type": "regression"}), Task::Regression);
-    check(sequence.clone(), json!({"problem_type": "multi_label_classification"}), Task::MultiLabel);
+    check(sequence.clone(), json!({}), &task::CLASSIFICATION);
+    check(sequence.clone(), json!({"id2label": {"0": "x"}}), &task::REGRESSION);
+    check(sequence.clone(), json!({"num_labels": 1}), &task::REGRESSION);
+    check(sequence.clone(), json!({"num_labels": 1, "problem_type": "regression"}), &task::REGRESSION);
+    check(sequence.clone(), json!({"problem_type": "multi_label_classification"}), &task::MULTI_LABEL);
     check(
         sequence,
         json!({"num_labels": 1, "problem_type": "single_label_classification"}),
-        Task::Classification,
+        &task::CLASSIFICATION,
     );
-    check(json!(["RobertaForTokenClassification"]), json!({}), Task::TokenClassification);
-    check(json!(["AlbertForQuestionAnswering"]), json!({}), Task::QuestionAnswering);
-    check(json!(["XLMRobertaForMaskedLM"]), json!({}), Task::MaskedLanguageModel);
-    check(json!(["BertModel"]), json!({}), Task::Encoder);
-    check(json!(null), json!({}), Task::Encoder);
-    check(json!([]), json!({}), Task::Encoder);
+    check(json!(["RobertaForTokenClassification"]), json!({}), &task::TOKEN_CLASSIFICATION);
+    check(json!(["AlbertForQuestionAnswering"]), json!({}), &task::QUESTION_ANSWERING);
+    check(json!(["XLMRobertaForMaskedLM"]), json!({}), &task::MASKED_LANGUAGE_MODEL);
+    check(json!(["BertModel"]), json!({}), &task::ENCODER);
+    check(json!(null), json!({}), &task::ENCODER);
+    check(json!([]), json!({}), &task::ENCODER);
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl Projection {
 }
 
 /// The network of a config's family, with its weights.
-pub fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: Task) -> Result<Encoder<T>> {
+pub fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: &dyn Task) -> Result<Encoder<T>> {
     let layout = &c.family.layout;
     w.find_root(layout.root, &format!("{}.word_embeddings.weight", layout.embeddings));
     w.group("embeddings");

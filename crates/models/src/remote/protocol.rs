@@ -5,6 +5,7 @@
 //! `"multi_label":true` each number is a probability of its own and rows need not sum to one.
 
 use super::line::{Fault, beginning, excerpt};
+use exegete_core::task::{CLASSIFICATION, Classes, MULTI_LABEL, REGRESSION};
 use exegete_core::{ClassScore, Error, Example, Prediction, Result, Scores, Task};
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +135,7 @@ fn place(index: usize, rows: usize) -> String {
 /// What the first reply says of all replies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shape {
-    pub(super) task: Task,
+    pub(super) task: &'static dyn Task,
     pub(super) labels: Vec<String>,
 }
 
@@ -144,9 +145,9 @@ impl Shape {
         let width = reply.rows.first().map_or(0, Vec::len);
         let shape = match (&reply.labels, reply.multi_label.unwrap_or(false)) {
             (labels, true) => {
-                Self { task: Task::MultiLabel, labels: labels.clone().unwrap_or_else(|| numbered(width)) }
+                Self { task: &MULTI_LABEL, labels: labels.clone().unwrap_or_else(|| numbered(width)) }
             }
-            (None, false) if width == 1 => Self { task: Task::Regression, labels: vec![VALUE.to_owned()] },
+            (None, false) if width == 1 => Self { task: &REGRESSION, labels: vec![VALUE.to_owned()] },
             (Some(labels), false) if labels.len() == 1 => {
                 let what = format!("has the one label '{}'", labels[0]);
                 return Err(Fault::lasting(
@@ -155,7 +156,7 @@ impl Shape {
                 ));
             }
             (labels, false) => {
-                Self { task: Task::Classification, labels: labels.clone().unwrap_or_else(|| numbered(width)) }
+                Self { task: &CLASSIFICATION, labels: labels.clone().unwrap_or_else(|| numbered(width)) }
             }
         };
         shape.check_labels(width)?;
@@ -195,11 +196,11 @@ impl Shape {
         let advice = "one model must answer the whole run; was the server restarted with another?";
         let width = reply.rows.first().map_or(self.labels.len(), Vec::len);
         let names = match &reply.labels {
-            Some(labels) if self.task == Task::Regression || *labels != self.labels => {
+            Some(labels) if !self.task.gives_probabilities() || *labels != self.labels => {
                 beginning(&labels.join(", "))
             }
             _ if width != self.labels.len() => format!("{width} scores"),
-            _ if reply.multi_label.is_some_and(|multi| multi != (self.task == Task::MultiLabel)) => {
+            _ if reply.multi_label.is_some_and(|multi| multi != (self.task.classes() == Classes::Any)) => {
                 let what = "\"multi_label\" changed in the course of the run";
                 return Err(Fault::lasting(what, advice));
             }
@@ -211,7 +212,7 @@ impl Shape {
     }
 
     fn scores(&self, row: &[f64]) -> Result<Scores, Fault> {
-        if self.task == Task::Regression {
+        if !self.task.gives_probabilities() {
             return Ok(Scores::Value(row[0]));
         }
         let advice = "send probabilities (the softmax of logits), or \"multi_label\":true where each label has one of its own";
@@ -219,7 +220,7 @@ impl Shape {
             return Err(Fault::lasting(format!("holds {outside}, which is no probability"), advice));
         }
         let sum: f64 = row.iter().sum();
-        if self.task == Task::Classification && (sum - 1.0).abs() > SUM_TOLERANCE {
+        if self.task.classes() == Classes::One && (sum - 1.0).abs() > SUM_TOLERANCE {
             return Err(Fault::lasting(format!("sums to {sum:.4} and not to one"), advice));
         }
         let classes = self.labels.iter().zip(row).map(|(label, prob)| ClassScore {
@@ -228,7 +229,11 @@ impl Shape {
             prob: prob.clamp(0.0, 1.0),
         });
         let classes = classes.collect();
-        Ok(if self.task == Task::MultiLabel { Scores::Labels(classes) } else { Scores::Classes(classes) })
+        Ok(if self.task.classes() == Classes::Any {
+            Scores::Labels(classes)
+        } else {
+            Scores::Classes(classes)
+        })
     }
 }
 

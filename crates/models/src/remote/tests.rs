@@ -4,7 +4,8 @@ use super::http::without_password;
 use super::line::Fault;
 use super::protocol::{Reply, Shape, request};
 use super::{RemoteOptions, connect};
-use exegete_core::{ClassScore, Example, Field, Prediction, Scores, Task};
+use exegete_core::task::{self, Task};
+use exegete_core::{ClassScore, Example, Field, Prediction, Scores};
 use std::time::Duration;
 
 /// The answer to a first reply and then to a second one of as many rows as are asked for.
@@ -15,17 +16,17 @@ fn answers(first: &str, second: &str, rows: usize) -> Result<Vec<Prediction>, Fa
 
 #[test]
 fn what_a_model_is_follows_from_its_first_reply() {
-    let check = |reply: &str, task: Task, labels: &[&str]| {
+    let check = |reply: &str, task: &'static dyn Task, labels: &[&str]| {
         let shape = Shape::learn(&Reply::read(reply.as_bytes(), 1).unwrap()).unwrap();
         assert_eq!((shape.task, &shape.labels[..]), (task, &labels.map_strings()[..]), "{reply}");
     };
-    check(r#"{"scores":[[0.4,0.6]],"labels":["no","yes"]}"#, Task::Classification, &["no", "yes"]);
-    check(r#"{"scores":[[0.4,0.6]]}"#, Task::Classification, &["0", "1"]);
-    check(r#"{"scores":[[0.4,0.6]],"labels":null,"seconds":3}"#, Task::Classification, &["0", "1"]);
-    check(r#"{"scores":[[4.5]]}"#, Task::Regression, &["value"]);
-    check(r#"{"scores":[[0.9,0.8]],"labels":["a","b"],"multi_label":true}"#, Task::MultiLabel, &["a", "b"]);
-    check(r#"{"scores":[[0.9]],"labels":["a"],"multi_label":true}"#, Task::MultiLabel, &["a"]);
-    check(r#"{"scores":[[0.9]],"multi_label":true}"#, Task::MultiLabel, &["0"]);
+    check(r#"{"scores":[[0.4,0.6]],"labels":["no","yes"]}"#, &task::CLASSIFICATION, &["no", "yes"]);
+    check(r#"{"scores":[[0.4,0.6]]}"#, &task::CLASSIFICATION, &["0", "1"]);
+    check(r#"{"scores":[[0.4,0.6]],"labels":null,"seconds":3}"#, &task::CLASSIFICATION, &["0", "1"]);
+    check(r#"{"scores":[[4.5]]}"#, &task::REGRESSION, &["value"]);
+    check(r#"{"scores":[[0.9,0.8]],"labels":["a","b"],"multi_label":true}"#, &task::MULTI_LABEL, &["a", "b"]);
+    check(r#"{"scores":[[0.9]],"labels":["a"],"multi_label":true}"#, &task::MULTI_LABEL, &["a"]);
+    check(r#"{"scores":[[0.9]],"multi_label":true}"#, &task::MULTI_LABEL, &["0"]);
 }
 
 trait Strings {

@@ -15,7 +15,7 @@ mod tests;
 
 use crate::config::Config;
 use crate::fault::fault;
-use exegete_core::{Encoded, Error, Example, Field, Result, Span, Task, Token};
+use exegete_core::{Encoded, Error, Example, Field, Result, Span, Token};
 use files::Found;
 use length::Cut;
 use settings::Settings;
@@ -54,7 +54,7 @@ impl Tokenizer {
     fn new(found: Found, settings: &Settings, config: &Config) -> Result<Self> {
         let Found { inner, place } = found;
         let token = |names: &[&str]| names.iter().find_map(|name| inner.token_to_id(name));
-        let question = matches!(config.task(), Ok(Task::QuestionAnswering));
+        let question = config.task().is_ok_and(|task| task.needs_pair());
         let tokenizer = Self {
             mask: token(&[&settings.mask, "[MASK]", "<mask>"]),
             pad: token(&[&settings.pad, "[PAD]", "<pad>"]),

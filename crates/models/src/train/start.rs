@@ -32,7 +32,7 @@ pub enum Start {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// Classification, multi-label or regression.
-    pub task: Task,
+    pub task: &'static dyn Task,
     /// The classes in the order of the logits; one name for regression.
     pub labels: Vec<String>,
 }
@@ -117,13 +117,11 @@ fn retarget(given: &Config, head: &Head) -> Result<String> {
     let class = given.family.class(&given.model_type).ok_or_else(|| {
         Error::Unsupported(format!("the model type '{}' cannot be trained", given.model_type))
     })?;
-    let kind = match head.task {
-        Task::Classification => "single_label_classification",
-        Task::MultiLabel => "multi_label_classification",
-        Task::Regression => "regression",
-        other => return Err(Error::Unsupported(format!("training for {other:?} is not supported"))),
+    let spelled = head.task.spelling().and_then(|spelling| Some((spelling.head?, spelling.problem?)));
+    let Some((kind, problem)) = spelled else {
+        return Err(Error::Unsupported(format!("training for {:?} is not supported", head.task)));
     };
-    let least = if head.task == Task::Classification { 2 } else { 1 };
+    let least = head.task.least_labels();
     if head.labels.len() < least {
         return Err(Error::Request(format!("{} labels, at least {least} are needed", head.labels.len())));
     }
@@ -135,8 +133,8 @@ fn retarget(given: &Config, head: &Head) -> Result<String> {
     let names = || head.labels.iter().enumerate();
     let numbers: Map<String, Value> = names().map(|(i, name)| (name.clone(), i.into())).collect();
     let labels: Map<String, Value> = names().map(|(i, name)| (i.to_string(), name.as_str().into())).collect();
-    map.insert("architectures".into(), json!([format!("{class}ForSequenceClassification")]));
-    map.insert("problem_type".into(), kind.into());
+    map.insert("architectures".into(), json!([format!("{class}For{kind}")]));
+    map.insert("problem_type".into(), problem.into());
     map.insert("id2label".into(), labels.into());
     map.insert("label2id".into(), numbers.into());
     let text = serde_json::to_string_pretty(&map);

@@ -1,7 +1,8 @@
 //! Which rows of a data set a trigger is looked for on, and which it is tried on afterwards.
 
 use super::search::{Aim, sample};
-use exegete_core::{Driver, Encoded, Error, Example, Model, Open, Result, Row, Task, class_index};
+use exegete_core::task::Classes;
+use exegete_core::{Driver, Encoded, Error, Example, Model, Open, Result, Row, class_index};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ pub(super) fn classed<'e>(
     random: &mut ChaCha8Rng,
 ) -> Result<Classed<'e>> {
     let card = model.card();
-    if card.task != Task::Classification {
+    if card.task.classes() != Classes::One {
         return Err(Error::Unsupported(format!(
             "{} has no classes; triggers are looked for in classifiers",
             card.name

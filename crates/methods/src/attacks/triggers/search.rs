@@ -4,9 +4,7 @@
 use super::place::Place;
 use crate::attacks::Vocabulary;
 use crate::attacks::first_order::lowest;
-use exegete_core::{
-    Choice, Driver, Encoded, Explaining, Model, Open, Outputs, Quantity, Result, Row, Rules, Scale, Target,
-};
+use exegete_core::{Driver, Encoded, Explaining, Model, Open, Outputs, Result, Row, Rules, Scale, Target};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -225,9 +223,7 @@ impl Search<'_> {
     }
 
     fn target(&self) -> Target {
-        let class = self.aim.class();
-        let choice = Choice { name: class.to_string(), index: Some(class) };
-        Target { quantity: Quantity::Class(choice), scale: Some(Scale::LogProb) }
+        Target { scale: Some(Scale::LogProb), ..Target::class(self.aim.class()) }
     }
 }
 

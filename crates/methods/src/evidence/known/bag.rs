@@ -23,7 +23,7 @@ const WORDS: Site = Site::named("embed.word");
 const LOGITS: Site = Site::named("logits");
 
 impl Bag {
-    pub(super) fn new(task: Task, factor: f64) -> Self {
+    pub(super) fn new(task: &'static dyn Task, factor: f64) -> Self {
         let card = Card {
             name: "bag".into(),
             family: "bag".into(),

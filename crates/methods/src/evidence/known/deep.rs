@@ -6,7 +6,7 @@ use crate::explained::Scores;
 use crate::registry::{Meaning, Method};
 use crate::{Baseline, Chosen, Explained, Job, Reduce, Settings};
 use exegete_core::report::Checks;
-use exegete_core::{Array, Model, Result, Site, Task};
+use exegete_core::{Array, Model, Result, Site, task};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -34,7 +34,7 @@ impl Method for Faulty {
 }
 
 fn deep(method: &dyn Method, meaning: Meaning) -> Checks {
-    let bench = Bench::new(Task::Classification, 1.0, TEXT, "class:positive");
+    let bench = Bench::new(&task::CLASSIFICATION, 1.0, TEXT, "class:positive");
     let explained = method.explain(&bench.job()).unwrap();
     let tokens = explained.tokens(&bench.job(), None).unwrap().unwrap();
     let baselines = &[Baseline::Zero];

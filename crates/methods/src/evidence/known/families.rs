@@ -4,24 +4,24 @@ use crate::Place;
 use crate::evidence::{Again, Evidence, Level, Scored};
 use crate::{Baseline, Job, Meaning, Method, Picked, Request, explain};
 use exegete_core::report::{Attribution, Checks, Item};
-use exegete_core::{Driver, Example, Model, Row, Site, Task, Units};
+use exegete_core::{Driver, Example, Model, Row, Site, Units};
 use exegete_models::{Options, load};
 use exegete_testkit::golden;
 use std::sync::Arc;
 
 fn target(model: &dyn Model) -> &'static str {
-    match model.card().task {
-        Task::TokenClassification => "tag:2=0",
-        Task::MaskedLanguageModel => "token:2=the",
-        Task::Encoder => "unit:layer.0.out[1,3]",
+    match model.card().task.name() {
+        "token_classification" => "tag:2=0",
+        "masked_language_model" => "token:2=the",
+        "encoder" => "unit:layer.0.out[1,3]",
         _ => "predicted",
     }
 }
 
 pub(super) fn attribution(model: &dyn Model, text: &str, method: &str, check: Level) -> Attribution {
-    let example = match model.card().task {
-        Task::QuestionAnswering => Example::pair("What is the film?", text),
-        _ => Example::text(text),
+    let example = match model.card().task.needs_pair() {
+        true => Example::pair("What is the film?", text),
+        false => Example::text(text),
     };
     let request = Request {
         masker: None,
@@ -74,9 +74,9 @@ fn every_model_gets_its_evidence() {
             attribution(&*model, "a film that is not so bad", "gradient_x_input", Level::Default);
         let (name, task) = (&model.card().name, model.card().task);
         let hiding = checks.hiding.unwrap();
-        let whole = matches!(task, Task::Classification | Task::MultiLabel | Task::Regression);
+        let whole = task.labels_whole_texts();
         assert_eq!(hiding.masker == "delete", whole, "{name} hides by {}", hiding.masker);
-        let numbers = matches!(task, Task::Regression | Task::Encoder);
+        let numbers = !task.gives_probabilities();
         assert_eq!(hiding.target.ends_with(":prob"), !numbers, "{name} reads {}", hiding.target);
         assert!(!numbers || checks.flip.is_none(), "{name}");
         assert!(checks.comprehensiveness.is_some() && checks.sufficiency.is_some(), "{name}");
@@ -90,7 +90,7 @@ fn every_model_gets_its_evidence() {
 #[test]
 fn one_word_is_enough() {
     for model in models() {
-        let text = if model.card().task == Task::MaskedLanguageModel { "bad film" } else { "film" };
+        let text = if model.card().task.needs_mask() { "bad film" } else { "film" };
         let checks = attribution(&*model, text, "gradient_x_input", Level::Default).checks;
         assert!(checks.verdict.is_some(), "{}", model.card().name);
     }

@@ -1,14 +1,14 @@
 //! The default level: what hiding words says.
 
 use super::Bench;
-use exegete_core::Task;
 use exegete_core::report::Checks;
+use exegete_core::task::{self, Task};
 
 /// Twenty words that sum to 1.6: three speak loudly for "positive", a few against it, the others little.
 const TEXT: &str = "p5 n20 p10 p90 n2 p4 n1 p70 a p3 n15 p8 p2 n4 p30 p1 n30 p6 b p3";
 
 fn bench() -> Bench {
-    Bench::new(Task::Classification, 1.0, TEXT, "predicted")
+    Bench::new(&task::CLASSIFICATION, 1.0, TEXT, "predicted")
 }
 
 /// Some order that has nothing to do with the weights.
@@ -59,7 +59,7 @@ fn the_truth_beats_an_unrelated_order_on_every_measure() {
 
 #[test]
 fn the_numbers_are_those_of_the_definition() {
-    let bench = Bench::new(Task::Classification, 1.0, "p100 a n50 b", "class:positive:logit");
+    let bench = Bench::new(&task::CLASSIFICATION, 1.0, "p100 a n50 b", "class:positive:logit");
     let checks = bench.check(&bench.oracle(), true);
     let p = |sum: f64| 1.0 / (1.0 + (-2.0 * sum).exp());
     let hiding = checks.hiding.unwrap();
@@ -86,7 +86,7 @@ fn the_numbers_are_those_of_the_definition() {
 #[test]
 fn sentences() {
     let sentence = |text: &str, target: &str| {
-        let bench = Bench::new(Task::Classification, 1.0, text, target);
+        let bench = Bench::new(&task::CLASSIFICATION, 1.0, text, target);
         let sign = if target == "class:negative" { -1.0 } else { 1.0 };
         let values: Vec<f64> = bench.oracle().iter().map(|v| sign * v).collect();
         bench.check(&values, true).verdict.unwrap().sentence
@@ -120,7 +120,7 @@ fn sentences() {
 #[test]
 fn a_flip_that_takes_most_of_the_text_is_no_headline() {
     let text = (0..60).map(|i| if i < 40 { "p10" } else { "n1" }).collect::<Vec<_>>().join(" ");
-    let bench = Bench::new(Task::Classification, 1.0, &text, "predicted");
+    let bench = Bench::new(&task::CLASSIFICATION, 1.0, &text, "predicted");
     let checks = bench.check(&bench.oracle(), true);
     assert!(checks.flip.unwrap().units.len() > 30);
     assert_eq!(
@@ -166,10 +166,10 @@ fn claims_that_do_not_add_up_fail() {
 #[test]
 fn what_decides_nothing_flips_nothing() {
     for (task, target) in [
-        (Task::Regression, "class:0"),
-        (Task::Encoder, "unit:logits[1]"),
-        (Task::Classification, "unit:logits[1]"),
-        (Task::Classification, "class:negative"),
+        (&task::REGRESSION, "class:0"),
+        (&task::ENCODER, "unit:logits[1]"),
+        (&task::CLASSIFICATION, "unit:logits[1]"),
+        (&task::CLASSIFICATION, "class:negative"),
     ] {
         let bench = Bench::new(task, 1.0, "p60 a n10", target);
         let checks = bench.check(&[-0.6, 0.0, 0.1], true);
@@ -188,13 +188,13 @@ fn the_budget_is_kept_for_any_length() {
     for (words, allowed) in
         [(1, 2), (2, 4), (5, 32), (20, 110), (50, 150), (51, 150), (100, 150), (200, 150), (510, 150)]
     {
-        let bench = Bench::new(Task::Classification, 0.01, &long(words), "predicted");
+        let bench = Bench::new(&task::CLASSIFICATION, 0.01, &long(words), "predicted");
         bench.check(&bench.oracle(), true);
         let rows = bench.driver.spent().forward_rows;
         // The costliest case: only the longest prefix flips, so that all are tried and random sets after them.
         let last = words.saturating_sub(2);
         let text = (0..words).map(|i| if i == last { "p99999" } else { "n1" }).collect::<Vec<_>>().join(" ");
-        let bench = Bench::new(Task::Classification, 0.01, &text, "predicted");
+        let bench = Bench::new(&task::CLASSIFICATION, 0.01, &text, "predicted");
         let scores: Vec<f64> = (0..words).map(|i| -(i as f64)).collect();
         let flip = bench.check(&scores, true).flip.unwrap();
         assert_eq!(flip.units.len(), words.saturating_sub(1).max(1));

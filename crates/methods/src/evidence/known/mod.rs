@@ -21,7 +21,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(task: Task, factor: f64, text: &str, target: &str) -> Self {
+    fn new(task: &'static dyn Task, factor: f64, text: &str, target: &str) -> Self {
         let model = Bag::new(task, factor);
         let driver = Driver::default();
         let row = Row::new(model.open().unwrap().encode(&Example::text(text)).unwrap());

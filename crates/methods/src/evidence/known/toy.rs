@@ -7,7 +7,7 @@ use crate::evidence::check::{Check, Look, Ruling};
 use exegete_core::report::{
     Answered, Attribution, Checks, Item, Provenance, Report, SCHEMA, Subject, TokenText, UnitText,
 };
-use exegete_core::{Result, Task};
+use exegete_core::{Result, task};
 use exegete_render::{Format, Options, read, render};
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ fn checked(values: &[f64]) -> (Checks, usize) {
 }
 
 fn bench() -> Bench {
-    Bench::new(Task::Classification, 1.0, "p5 n20 p10 p90 n2 p4 n1 p70 a p3", "predicted")
+    Bench::new(&task::CLASSIFICATION, 1.0, "p5 n20 p10 p90 n2 p4 n1 p70 a p3", "predicted")
 }
 
 fn report(checks: Checks) -> Report {

@@ -1,8 +1,9 @@
 use super::*;
 use crate::search::planted::Planted;
 use crate::{Masker, Words};
+use exegete_core::Result;
 use exegete_core::report::Bounded;
-use exegete_core::{Result, Task};
+use exegete_core::task::REGRESSION;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -237,7 +238,7 @@ fn what_makes_no_sense_is_refused() {
     for set in ["threshold=1", "delta=0", "beam=0", "budget=100", "most=0", "kind=x"] {
         assert!(planted.find("anchors", &[set], LONG, None).is_err(), "{set}");
     }
-    let number = Planted::new(great).with_task(Task::Regression);
+    let number = Planted::new(great).with_task(&REGRESSION);
     let error = number.find("anchors", &[], LONG, None).unwrap_err().to_string();
     assert!(error.contains("nothing is decided"), "{error}");
 }

@@ -1,0 +1,78 @@
+use super::{Contest, Decided, Reading, Spelling, Task, Widths};
+use crate::target::{Resolving, Term};
+use crate::{Axis, Card, Logits, Quantity, Result, Scores, Target};
+
+/// The word behind each mask.
+#[derive(Debug, Clone, Copy)]
+pub struct MaskedLanguageModel;
+
+/// The word behind each mask.
+pub static MASKED_LANGUAGE_MODEL: MaskedLanguageModel = MaskedLanguageModel;
+
+impl Task for MaskedLanguageModel {
+    fn name(&self) -> &'static str {
+        "masked_language_model"
+    }
+
+    fn title(&self) -> &'static str {
+        "masked language model"
+    }
+
+    fn spelling(&self) -> Option<Spelling> {
+        Some(Spelling::own("MaskedLM"))
+    }
+
+    fn needs_mask(&self) -> bool {
+        true
+    }
+
+    fn axes(&self, widths: &Widths) -> Vec<Axis> {
+        vec![Axis::Token, Axis::Class(widths.vocabulary)]
+    }
+
+    fn labels(&self, _: &[String]) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn answers_in_text(&self) -> bool {
+        true
+    }
+
+    fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {
+        let masked = (0..reading.encoded.len()).filter(|&position| reading.is_masked(position));
+        Ok(Scores::Fills(masked.map(|position| reading.words_at(position)).collect()))
+    }
+
+    fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {
+        match quantity {
+            Quantity::Token(position, word) => Ok(Quantity::Token(at.position(*position)?, at.word(word)?)),
+            other => {
+                Err(other.misplaced("this model guesses words at positions: say which, as token:POS=WORD"))
+            }
+        }
+    }
+
+    fn terms(&self, _: &Card, target: &Target, logits: &Logits) -> Result<Vec<Term>> {
+        match &target.quantity {
+            Quantity::Token(position, word) => Ok(vec![Term::at(*position, target.index(word)?, logits)]),
+            _ => Err(target.unresolved()),
+        }
+    }
+
+    fn contest(&self, quantity: &Quantity) -> Option<Contest> {
+        match quantity {
+            Quantity::Token(position, _) => Some(Contest::Largest(Some(*position))),
+            _ => None,
+        }
+    }
+
+    /// The word that is explained as the user wrote it, any other as the vocabulary has it; a token that is no mask has a
+    /// number only.
+    fn decided(&self, reading: &Reading<'_>, quantity: &Quantity, decided: Decided) -> String {
+        match quantity {
+            Quantity::Token(_, word) if word.index == Some(decided.0) => word.name.clone(),
+            Quantity::Token(position, _) if reading.is_masked(*position) => reading.word(decided.0),
+            _ => format!("#{}", decided.0),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+use super::contest::softmax;
+use crate::{Card, Encoded, Fill, Logits, Open, TokenScore};
+
+/// Candidates listed for each position.
+const TOP_WORDS: usize = 5;
+
+/// The output of one row with what is needed to say what it means.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// What the model is.
+    pub card: &'a Card,
+    /// What it read.
+    pub encoded: &'a Encoded,
+    /// What it gave.
+    pub logits: &'a Logits,
+    /// The words that it knows.
+    pub vocabulary: &'a dyn Vocabulary,
+}
+
+impl Reading<'_> {
+    /// The best words at one token.
+    pub fn words_at(&self, position: usize) -> Fill {
+        let width = self.logits.shape.last().copied().unwrap_or(0);
+        let logits = &self.logits.data[position * width..][..width];
+        let probs = softmax(logits);
+        let mut order: Vec<usize> = (0..width).collect();
+        order.sort_by(|&a, &b| logits[b].total_cmp(&logits[a]));
+        let score = |id: usize| TokenScore { piece: self.word(id), logit: logits[id], prob: probs[id] };
+        Fill { position, top: order.into_iter().take(TOP_WORDS).map(score).collect() }
+    }
+
+    /// A vocabulary entry by its string, or by its number where it has none.
+    pub fn word(&self, id: usize) -> String {
+        self.vocabulary.piece(id as u32).unwrap_or_else(|| format!("#{id}"))
+    }
+
+    /// Whether a token is the mask.
+    pub fn is_masked(&self, position: usize) -> bool {
+        let id = self.encoded.tokens.get(position).map(|token| token.id);
+        id.is_some() && id == self.vocabulary.mask()
+    }
+}
+
+/// The words that a model knows. A function from a string to its id is one that knows no more than that.
+pub trait Vocabulary {
+    /// The id of an entry's string.
+    fn id(&self, piece: &str) -> Option<u32>;
+
+    /// The string of an id.
+    fn piece(&self, _id: u32) -> Option<String> {
+        None
+    }
+
+    /// The id of the mask.
+    fn mask(&self) -> Option<u32> {
+        None
+    }
+}
+
+impl<F: Fn(&str) -> Option<u32>> Vocabulary for F {
+    fn id(&self, piece: &str) -> Option<u32> {
+        self(piece)
+    }
+}
+
+/// An open model's own; a black box has none.
+impl Vocabulary for Option<&dyn Open> {
+    fn id(&self, piece: &str) -> Option<u32> {
+        self.and_then(|open| open.token_id(piece))
+    }
+
+    fn piece(&self, id: u32) -> Option<String> {
+        self.and_then(|open| open.piece(id))
+    }
+
+    fn mask(&self) -> Option<u32> {
+        self.and_then(|open| open.mask_id())
+    }
+}
