@@ -1,5 +1,6 @@
 use crate::{Array, Edit, Encoded, Error, Result, Site};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One run of a model: an encoded text and what is changed on the way.
@@ -11,12 +12,14 @@ pub struct Row {
     pub edits: Vec<Edit>,
     /// The value at the plan's start, where the plan has one; shared between rows.
     pub start: Option<Arc<Array>>,
+    /// The tokens whose outputs are asked for, in order; none for all. A model may give the others too.
+    pub outputs: Option<Arc<[usize]>>,
 }
 
 impl Row {
     /// A text as it is.
     pub fn new(encoded: impl Into<Arc<Encoded>>) -> Self {
-        Self { encoded: encoded.into(), edits: Vec::new(), start: None }
+        Self { encoded: encoded.into(), edits: Vec::new(), start: None, outputs: None }
     }
 
     /// The same row with one more edit.
@@ -165,6 +168,26 @@ pub struct Logits {
     pub shape: Vec<usize>,
     /// Row-major values.
     pub data: Vec<f64>,
+    /// The tokens that have an output, in order, where not all of them have one.
+    pub places: Option<Arc<[usize]>>,
+}
+
+impl Logits {
+    /// The whole output of a row.
+    pub fn new(shape: impl Into<Vec<usize>>, data: Vec<f64>) -> Self {
+        Self { shape: shape.into(), data, places: None }
+    }
+
+    /// Where the outputs of one token lie, where it has any.
+    pub fn at(&self, token: usize) -> Option<Range<usize>> {
+        let place = match &self.places {
+            Some(places) => places.iter().position(|&place| place == token)?,
+            None => token,
+        };
+        let width = self.shape.last().copied().unwrap_or(0);
+        let range = place * width..(place + 1) * width;
+        (range.end <= self.data.len()).then_some(range)
+    }
 }
 
 /// What a pass cost.

@@ -17,8 +17,8 @@ pub trait Readout: Sync {
         Plan::default()
     }
 
-    /// The places whose outputs it reads, where it does not read all of them.
-    fn positions(&self) -> Option<Vec<usize>> {
+    /// The tokens whose outputs it reads, where it does not read all of them.
+    fn places(&self) -> Option<Vec<usize>> {
         None
     }
 
@@ -144,6 +144,10 @@ impl Readout for Explaining<'_> {
             _ => Record::Lowered,
         };
         Plan { keep, start: None, record }
+    }
+
+    fn places(&self) -> Option<Vec<usize>> {
+        self.card.task.places(&self.target.quantity)
     }
 
     fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Explanation>> {

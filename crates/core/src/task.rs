@@ -110,6 +110,11 @@ pub trait Task: fmt::Debug + Send + Sync {
     /// A quantity made concrete for one output, or why this task has none such. Units never come here.
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity>;
 
+    /// The tokens whose outputs a resolved quantity and its decision are read from; none for all of them.
+    fn places(&self, _quantity: &Quantity) -> Option<Vec<usize>> {
+        None
+    }
+
     /// The outputs that a resolved target is made of.
     fn terms(&self, card: &Card, target: &Target, logits: &Logits) -> Result<Vec<Term>>;
 

@@ -145,7 +145,7 @@ fn next(reader: &mut impl Read) -> Option<(Key, Logits, u64)> {
     let sum = checksum(&bytes);
     let at = take(&mut bytes, 8)?;
     let kept = u64::from_le_bytes(bytes[at..].try_into().ok()?);
-    (sum == kept).then_some((key, Logits { shape, data }, bytes.len() as u64))
+    (sum == kept).then_some((key, Logits::new(shape, data), bytes.len() as u64))
 }
 
 /// FNV-1a.
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     fn logits(value: f64) -> Logits {
-        Logits { shape: vec![2], data: vec![value, -value] }
+        Logits::new(vec![2], vec![value, -value])
     }
 
     fn read(bytes: &[u8]) -> Vec<(Key, Logits, u64)> {

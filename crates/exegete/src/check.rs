@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_difference_between_threads_is_seen() {
-        let logits = |data: &[f64]| Logits { shape: vec![data.len()], data: data.to_vec() };
+        let logits = |data: &[f64]| Logits::new(vec![data.len()], data.to_vec());
         assert_eq!(distance((&logits(&[1.0, 8.0]), &logits(&[1.0, 8.0]))), 0.0);
         assert_eq!(distance((&logits(&[1.0, 8.0]), &logits(&[1.5, 12.0]))), 0.5);
         assert_eq!(distance((&logits(&[1.0]), &logits(&[1.0, 2.0]))), f64::INFINITY);

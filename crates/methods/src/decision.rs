@@ -71,7 +71,7 @@ mod tests {
         let open = toy.open().unwrap();
         let encoded = open.encode(&Example::text("not good film")).unwrap();
         let card = Card { task, ..toy.card().clone() };
-        let logits = Logits { shape: shape.to_vec(), data: logits.to_vec() };
+        let logits = Logits::new(shape.to_vec(), logits.to_vec());
         let target: Target = target.parse().unwrap();
         let target = target.resolve(&card, &encoded, &logits, None, &|_: &str| Some(1)).unwrap();
         let found = Question::of(&card, &target).map(|question| {

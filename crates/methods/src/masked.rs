@@ -208,6 +208,11 @@ impl Readout for Deciding<'_, '_> {
         rows.iter().enumerate().map(one).collect()
     }
 
+    fn places(&self) -> Option<Vec<usize>> {
+        let job = &self.masked.job;
+        job.card().task.places(&job.target.quantity)
+    }
+
     fn of_output(&self) -> Option<&dyn OfOutput<Outcome>> {
         let inside = self.masked.job.target.is_unit();
         (!inside).then_some(self as &dyn OfOutput<Outcome>)

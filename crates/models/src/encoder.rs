@@ -15,6 +15,11 @@ pub trait Network<T>: Send + Sync {
 
     /// An upper estimate of the activations that one row needs under a plan, in numbers.
     fn elements(&self, row: &Row, plan: &Plan) -> usize;
+
+    /// How many numbers the output of a row has under a plan.
+    fn output_elements(&self, row: &Row, _plan: &Plan) -> usize {
+        self.sites().with_role(Role::Outputs).map(|info| info.elements(&row.encoded)).sum()
+    }
 }
 
 /// The encoder that all families of today are built as: embeddings, layers with the norm after each block, a head.
@@ -76,7 +81,18 @@ impl<T: Scalar> Network<T> for Encoder<T> {
             Record::Lowered | Record::Paired => (9, 1 << 16),
             Record::Nothing | Record::Gradient => (3, 0),
         };
-        tokens * (working + recorded * left) + kept + elements(LOGITS) * copies + block
+        tokens * (working + recorded * left) + kept + self.output_elements(row, plan) * copies + block
+    }
+
+    fn output_elements(&self, row: &Row, plan: &Plan) -> usize {
+        let all = self.sites.find(LOGITS).map_or(0, |info| info.elements(&row.encoded));
+        let edited = row.edits.iter().any(|edit| edit.site == LOGITS);
+        match (&self.head, &row.outputs) {
+            (Head::Mask { .. }, Some(asked)) if !edited && !plan.keep.contains(&LOGITS) => {
+                all / row.encoded.len().max(1) * asked.len()
+            }
+            _ => all,
+        }
     }
 }
 

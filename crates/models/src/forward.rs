@@ -36,6 +36,7 @@ pub(crate) fn in_pieces<T: Scalar>(
             let mut finished = together(ctx, network, Request::new(&halves(rows), plan))?;
             finished.kept.values_mut().for_each(|kept| kept.parts = interleaved(&kept.parts));
             finished.order = interleaved(&finished.order);
+            finished.places = interleaved(&finished.places);
             Ok(finished)
         }
         _ => together(ctx, network, Request::new(rows, plan)),

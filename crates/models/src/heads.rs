@@ -159,9 +159,10 @@ impl<T: Scalar> Head<T> {
             }
             Self::Token(out) => out.forward(run, x), // [T, C]
             Self::Mask { dense, norm, decoder } => {
-                let x = dense.forward(run, x); // [T, E]
-                let x = norm.forward(run, x); // [T, E]
-                decoder.forward(run, x) // [T, V]
+                let x = run.wanted(x); // [K, H]
+                let x = dense.forward(run, x); // [K, E]
+                let x = norm.forward(run, x); // [K, E]
+                decoder.forward(run, x) // [K, V]
             }
             Self::Bare(dense) => {
                 let first = run.firsts(x); // [B, H]

@@ -182,10 +182,9 @@ impl<T: Real> Open for Opened<T> {
     }
 
     fn bytes(&self, row: &Row, plan: &Plan) -> usize {
-        let outputs = self.sites().outputs().and_then(|site| self.sites().get(site));
-        let outputs = outputs.map_or(0, |info| info.elements(&row.encoded));
+        let network = &self.parts.network;
         // Outputs travel in double precision.
-        self.parts.network.elements(row, plan) * size_of::<T>() + outputs * size_of::<f64>()
+        network.elements(row, plan) * size_of::<T>() + network.output_elements(row, plan) * size_of::<f64>()
     }
 
     fn with_params(&self, overrides: Vec<(String, Array)>) -> Result<Arc<dyn Model>> {

@@ -186,11 +186,12 @@ impl<T: Scalar> Finished<T> {
     /// Each row's output in full precision.
     pub(crate) fn logits(&self) -> Vec<Logits> {
         let kept = &self.kept[&self.outputs];
-        let logits = |part: &Part| Logits {
+        let logits = |(part, places): (&Part, &Option<Arc<[usize]>>)| Logits {
             shape: part.shape.clone(),
             data: kept.var.value.data()[part.start..][..part.len()].iter().map(|x| x.value()).collect(),
+            places: places.clone(),
         };
-        kept.parts.iter().map(logits).collect()
+        kept.parts.iter().zip(&self.places).map(logits).collect()
     }
 
     /// What was booked of each row, in the order of the caller.

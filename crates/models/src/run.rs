@@ -16,6 +16,8 @@ pub struct Run<'a, T> {
     segments: Segments,
     sites: &'a Sites,
     outputs: Site,
+    /// Whether only the outputs that the rows ask for are computed.
+    selected: bool,
     /// The place of the start in the order of computation.
     start: Option<usize>,
     touched: HashSet<Site>,
@@ -91,6 +93,7 @@ impl<'a, T: Scalar> Run<'a, T> {
             segments: Segments::new(rows.iter().map(|row| row.encoded.len())),
             sites,
             outputs: sites.outputs()?,
+            selected: false,
             start: plan.start.map(|site| sites.order(site)),
             touched: edited.chain(shifted).chain(plan.keep.iter().copied()).collect(),
             shifts,
@@ -107,6 +110,14 @@ impl<'a, T: Scalar> Run<'a, T> {
     fn check(&self) -> Result<()> {
         for &site in self.touched.iter().chain(&self.plan.start) {
             self.sites.get(site)?;
+        }
+        for (i, row) in self.rows.iter().enumerate() {
+            if let Some(at) =
+                row.outputs.iter().flat_map(|asked| asked.iter()).find(|at| **at >= row.encoded.len())
+            {
+                let tokens = row.encoded.len();
+                return Err(Error::Request(format!("row {i}: the output of token {at} of {tokens}")));
+            }
         }
         let Some(start) = self.plan.start else { return Ok(()) };
         if !self.sites.get(start)?.cut {
@@ -251,12 +262,28 @@ impl<'a, T: Scalar> Run<'a, T> {
         self.tape.apply(Op::Gather(index), [x])
     }
 
+    /// The tokens whose outputs the rows ask for: \[T, H\] → \[K, H\]. All of them where a row asks for all, or where somebody
+    /// looks at the output as a site.
+    pub fn wanted(&mut self, x: Var<T>) -> Var<T> {
+        let asked: Option<Vec<&[usize]>> = self.rows.iter().map(|row| row.outputs.as_deref()).collect();
+        let Some(asked) = asked.filter(|_| !self.touches(self.outputs)) else { return x };
+        self.selected = true;
+        let start = |row: usize| self.segments.range(row).start;
+        let index =
+            asked.iter().enumerate().flat_map(|(row, asked)| asked.iter().map(move |at| start(row) + at));
+        let index = index.collect();
+        self.tape.apply(Op::Gather(index), [x])
+    }
+
     /// Where each row's part of a packed value lies: one after the other.
     fn parts(&self, site: Site) -> Result<Vec<Part>> {
         let info = self.sites.get(site)?;
         let mut end = 0;
         let part = |row: &Row| {
-            let (start, shape) = (end, info.shape(&row.encoded));
+            let (start, mut shape) = (end, info.shape(&row.encoded));
+            if let Some(asked) = row.outputs.as_ref().filter(|_| self.selected && site == self.outputs) {
+                shape[0] = asked.len();
+            }
             end += shape.iter().product::<usize>();
             Part { start, shape }
         };
@@ -280,11 +307,13 @@ impl<'a, T: Scalar> Run<'a, T> {
     pub(crate) fn finish(self) -> Finished<T> {
         let nodes = self.learn.iter().map(|name| self.watched.get(name.as_str()).and_then(|var| var.node));
         let order = (0..self.rows.len()).collect();
+        let places = self.rows.iter().map(|row| row.outputs.clone().filter(|_| self.selected)).collect();
         Finished {
             learned: nodes.collect(),
             tape: self.tape,
             kept: self.kept,
             outputs: self.outputs,
+            places,
             segments: self.segments,
             order,
         }
@@ -301,6 +330,8 @@ pub(crate) struct Finished<T> {
     pub(crate) kept: HashMap<Site, Kept<T>>,
     /// Where the output is.
     pub(crate) outputs: Site,
+    /// The tokens of each row that have an output, where not all of them have one.
+    pub(crate) places: Vec<Option<Arc<[usize]>>>,
     /// The node of each learned parameter, in the order asked; none where it was not used.
     pub(crate) learned: Vec<Option<NodeId>>,
 }

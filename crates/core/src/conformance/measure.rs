@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(array_gap(&array(&[4.0, 1.0]), &array(&[4.0, 2.0])), 0.25);
         assert_eq!(array_gap(&array(&[0.0]), &array(&[0.0])), 0.0);
         assert!((array_gap(&array(&[1e-3]), &array(&[2e-3])) - 0.05).abs() < 1e-6);
-        let logits = |data: &[f64]| Logits { shape: vec![data.len()], data: data.to_vec() };
+        let logits = |data: &[f64]| Logits::new(vec![data.len()], data.to_vec());
         assert_eq!(logits_gap(&logits(&[8.0, 0.0]), &logits(&[4.0, 0.25])), 0.5);
         assert_eq!(logits_gap(&logits(&[f64::NAN]), &logits(&[1.0])), f64::INFINITY);
     }

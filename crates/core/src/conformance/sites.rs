@@ -29,5 +29,5 @@ pub(super) fn fire(ground: &Ground, tally: &mut Tally) -> Result<()> {
 }
 
 fn as_logits(value: &Array) -> Logits {
-    Logits { shape: value.shape.clone(), data: value.data.iter().map(|&x| f64::from(x)).collect() }
+    Logits::new(value.shape.clone(), value.data.iter().map(|&x| f64::from(x)).collect())
 }

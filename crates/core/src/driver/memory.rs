@@ -121,7 +121,7 @@ impl Answer {
 
 /// Whether an output may be remembered.
 pub(super) fn is_small(output: &Logits) -> bool {
-    bytes_of(output) <= LARGEST
+    output.places.is_none() && bytes_of(output) <= LARGEST
 }
 
 fn bytes_of(logits: &Logits) -> usize {
@@ -222,7 +222,7 @@ mod tests {
     use crate::{Encoded, Example, Pick, Site};
 
     fn logits(value: f64) -> Logits {
-        Logits { shape: vec![1], data: vec![value] }
+        Logits::new(vec![1], vec![value])
     }
 
     #[test]

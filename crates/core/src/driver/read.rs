@@ -4,6 +4,7 @@ use super::memory::{self, Answer, Key};
 use super::{Driver, Memory};
 use crate::readout::{OfOutput, Readout};
 use crate::{Error, Example, Logits, Model, Prediction, Result, Row, Scores};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -83,7 +84,8 @@ impl Driver {
 
     fn run_all<R: Readout>(&self, model: &dyn Model, rows: &[Row], readout: &R) -> Result<Vec<R::Value>> {
         let mut found = Vec::with_capacity(rows.len());
-        self.passes(model.require_open()?, rows, &readout.plan(), &mut |range, pass| {
+        let rows = asking(rows, readout.places());
+        self.passes(model.require_open()?, &rows, &readout.plan(), &mut |range, pass| {
             found.extend(readout.read(&rows[range], pass)?);
             Ok(())
         })?;
@@ -103,7 +105,8 @@ impl Driver {
         }
         let small = |output: &Logits| memory::is_small(output).then(|| output.clone());
         if let Some(open) = model.open() {
-            return self.passes(open, rows, &readout.plan(), &mut |range, pass| {
+            let rows = asking(rows, readout.places());
+            return self.passes(open, &rows, &readout.plan(), &mut |range, pass| {
                 let values = readout.read(&rows[range.clone()], pass)?;
                 let by_output = readout.of_output().is_some();
                 let output = |i: usize| pass.logits().get(i).filter(|_| by_output).and_then(small);
@@ -127,6 +130,12 @@ impl Driver {
     pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Rows that ask for the outputs of some tokens only.
+fn asking(rows: &[Row], places: Option<Vec<usize>>) -> Cow<'_, [Row]> {
+    let Some(places) = places.map(Arc::<[usize]>::from) else { return Cow::Borrowed(rows) };
+    rows.iter().map(|row| Row { outputs: Some(places.clone()), ..row.clone() }).collect()
 }
 
 /// What was read of a row, and its output where that is small enough to be remembered.
@@ -207,5 +216,5 @@ fn logits(prediction: &Prediction) -> Result<Logits> {
             ));
         }
     };
-    Ok(Logits { shape: vec![data.len()], data })
+    Ok(Logits::new(vec![data.len()], data))
 }

@@ -225,7 +225,8 @@ impl Term {
     /// One output of those at a token, [T, C], among which it competes.
     pub fn at(position: usize, index: usize, logits: &Logits) -> Self {
         let count = logits.shape.last().copied().unwrap_or(0);
-        let first = position * count;
+        // A token without an output is refused where the terms are checked.
+        let first = logits.at(position).map_or(logits.data.len(), |at| at.start);
         Self::new(first + index, 1.0, Norm::Over { first, stride: 1, count })
     }
 

@@ -44,11 +44,8 @@ impl Contest {
 
     /// The outputs that compete with each other.
     fn rivals<'l>(&self, logits: &'l Logits) -> &'l [f64] {
-        let width = logits.shape.last().copied().unwrap_or(0);
         match self {
-            Self::Largest(Some(position)) => {
-                logits.data.get(position * width..(position + 1) * width).unwrap_or_default()
-            }
+            Self::Largest(Some(position)) => logits.at(*position).map_or(&[], |at| &logits.data[at]),
             _ => &logits.data,
         }
     }

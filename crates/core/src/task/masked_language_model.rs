@@ -52,6 +52,13 @@ impl Task for MaskedLanguageModel {
         }
     }
 
+    fn places(&self, quantity: &Quantity) -> Option<Vec<usize>> {
+        match quantity {
+            Quantity::Token(position, _) => Some(vec![*position]),
+            _ => None,
+        }
+    }
+
     fn terms(&self, _: &Card, target: &Target, logits: &Logits) -> Result<Vec<Term>> {
         match &target.quantity {
             Quantity::Token(position, word) => Ok(vec![Term::at(*position, target.index(word)?, logits)]),

@@ -148,7 +148,7 @@ mod tests {
         let encoded = Encoded { fields: vec![field("q"), field("c")], tokens, truncated: false };
         let check = |start: [f64; 7], end: [f64; 7], expected: (usize, usize)| {
             let data = start.into_iter().zip(end).flat_map(|(s, e)| [s, e]).collect();
-            assert_eq!(best_span(&encoded, &Logits { shape: vec![7, 2], data }), Ok(expected));
+            assert_eq!(best_span(&encoded, &Logits::new(vec![7, 2], data)), Ok(expected));
         };
         // The question scores highest and must not win; an end before its start must not either.
         check([0.0, 9.0, 0.0, 1.0, 3.0, 2.0, 0.0], [0.0, 9.0, 0.0, 8.0, 1.0, 2.0, 0.0], (3, 3));
@@ -172,6 +172,6 @@ mod tests {
         data[2 * 3] = 5.0; // the best start
         data[2 * 30 + 1] = 4.0; // the best end, too far away
         data[2 * 17 + 1] = 1.0; // the best end within reach
-        assert_eq!(best_span(&encoded, &Logits { shape: vec![40, 2], data }), Ok((3, 17)));
+        assert_eq!(best_span(&encoded, &Logits::new(vec![40, 2], data)), Ok((3, 17)));
     }
 }

@@ -20,10 +20,9 @@ pub struct Reading<'a> {
 impl Reading<'_> {
     /// The best words at one token.
     pub fn words_at(&self, position: usize) -> Fill {
-        let width = self.logits.shape.last().copied().unwrap_or(0);
-        let logits = &self.logits.data[position * width..][..width];
+        let logits = self.logits.at(position).map_or(&[][..], |at| &self.logits.data[at]);
         let probs = softmax(logits);
-        let mut order: Vec<usize> = (0..width).collect();
+        let mut order: Vec<usize> = (0..logits.len()).collect();
         order.sort_by(|&a, &b| logits[b].total_cmp(&logits[a]));
         let score = |id: usize| TokenScore { piece: self.word(id), logit: logits[id], prob: probs[id] };
         Fill { position, top: order.into_iter().take(TOP_WORDS).map(score).collect() }

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn logits(data: &[f64]) -> Logits {
-        Logits { shape: vec![data.len()], data: data.to_vec() }
+        Logits::new(vec![data.len()], data.to_vec())
     }
 
     /// Worked out by hand: class 0 has F1 2/3, class 1 has 4/5, class 2 is never seen.

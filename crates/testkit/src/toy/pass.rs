@@ -20,7 +20,7 @@ impl<'a> ToyPass<'a> {
         }
         let trace = |row| Trace::run(parameters, row, plan.start);
         let traces: Vec<Trace> = rows.iter().map(trace).collect::<Result<_>>()?;
-        let output = |trace: &Trace| Logits { shape: vec![2], data: trace.values[5].clone() };
+        let output = |trace: &Trace| Logits::new(vec![2], trace.values[5].clone());
         let logits = traces.iter().map(output).collect();
         Ok(Self { parameters, traces, logits, plan: plan.clone(), backward_ops: Cell::new(0) })
     }

@@ -45,7 +45,7 @@ fn cases() -> Vec<(Quantity, &'static dyn Task, Vec<usize>)> {
 
 fn logits(shape: &[usize]) -> Logits {
     let data = (0..shape.iter().product()).map(|i: usize| ((i * 7 + 3) % 11) as f64 / 4.0 - 1.3).collect();
-    Logits { shape: shape.into(), data }
+    Logits::new(shape.into(), data)
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn slopes_match_central_differences() {
 fn worked_by_hand() {
     let check = |text: &str, task: &'static dyn Task, quantity: Quantity, data: &[f64], expected: f64| {
         let scale = text.parse().ok();
-        let logits = Logits { shape: vec![data.len()], data: data.into() };
+        let logits = Logits::new(vec![data.len()], data.into());
         let found = Target { quantity, scale }.value_of(&card(task), &logits).unwrap();
         assert!((found - expected).abs() < 1e-12, "{text}: {found}, not {expected}");
     };
@@ -125,7 +125,7 @@ impl Pass for Fixed {
 #[test]
 fn units_are_sums_of_what_they_name() {
     let kept = Array::new([2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
-    let pass = Fixed(vec![Logits { shape: vec![2], data: vec![0.5, -0.5] }], kept);
+    let pass = Fixed(vec![Logits::new(vec![2], vec![0.5, -0.5])], kept);
     let card = card(&task::CLASSIFICATION);
     let check = |text: &str, value: f64, cotangent: &[f32]| {
         let target: Target = text.parse().unwrap();

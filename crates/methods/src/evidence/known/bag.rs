@@ -96,7 +96,7 @@ impl Open for Bag {
         let words = rows.iter().map(words).collect::<Result<Vec<Array>>>()?;
         let output = |words: &Array| {
             let sum: f64 = words.data.iter().step_by(2).skip(1).map(|&x| f64::from(x)).sum();
-            Logits { shape: vec![2], data: vec![-self.factor * sum, self.factor * sum] }
+            Logits::new(vec![2], vec![-self.factor * sum, self.factor * sum])
         };
         let logits = words.iter().map(output).collect();
         Ok(Box::new(BagPass { factor: self.factor, words, logits }))
