@@ -2,6 +2,7 @@
 //!
 //! - [`Toy`]: a small open model in plain loops, with answers worked out by hand. It depends on no engine, so whatever
 //!   works on it depends on none either.
+//! - [`NextToken`]: the task of the toy language model, to show that a task is one file in whatever crate.
 //! - [`Net`]: chains of dense layers over numbers, on the engine, for the published closed forms.
 //! - [`Faulty`]: any model with one planted [`Fault`], to show that a suite can fail.
 //! - [`golden`]: expected values recorded from PyTorch, and the comparison with them.
@@ -13,8 +14,10 @@ mod faulty;
 pub mod golden;
 pub mod http;
 mod net;
+mod next_token;
 mod toy;
 
 pub use faulty::{Fault, Faulty};
 pub use net::{Dense, Net};
+pub use next_token::{NEXT_TOKEN, NextToken};
 pub use toy::Toy;
