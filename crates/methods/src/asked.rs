@@ -5,6 +5,7 @@ use crate::{Chosen, Explained, Job, Normalise, Request};
 use exegete_core::report::{
     Attribution, Cell, Checks, Completeness, Item, Subject, Table, TokenText, UnitText,
 };
+use exegete_core::task::Reading;
 use exegete_core::{
     Driver, Encoded, Error, Example, Label, Logits, Model, Outputs, Result, Row, Rules, Scale, Scores, Site,
     Target, Unit,
@@ -60,11 +61,10 @@ impl<'a> Asked<'a> {
                 order.iter().take(count).map(target).collect()
             }
         };
-        let vocabulary = self.model.open();
-        let resolve = |target: &Target| {
-            let target = readable(self.model, target)?;
-            target.resolve(self.model.card(), &self.encoded, &self.logits, self.label.as_ref(), &vocabulary)
-        };
+        let (card, open) = (self.model.card(), self.model.open());
+        let reading = Reading { card, encoded: &self.encoded, logits: &self.logits, vocabulary: &open };
+        let resolve =
+            |target: &Target| readable(self.model, target)?.resolve_in(&reading, self.label.as_ref());
         asked.iter().map(resolve).collect()
     }
 

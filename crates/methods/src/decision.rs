@@ -73,7 +73,7 @@ mod tests {
         let card = Card { task, ..toy.card().clone() };
         let logits = Logits::new(shape.to_vec(), logits.to_vec());
         let target: Target = target.parse().unwrap();
-        let target = target.resolve(&card, &encoded, &logits, None, &|_: &str| Some(1)).unwrap();
+        let target = target.resolve(&card, &encoded, &logits, None, &|_| Some(1)).unwrap();
         let found = Question::of(&card, &target).map(|question| {
             let decision = question.decide(&card, Some(open), &encoded, &logits).unwrap();
             let spoken = question.is_spoken_for(&card, &decision);

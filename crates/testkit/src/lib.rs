@@ -2,6 +2,7 @@
 //!
 //! - [`Toy`]: a small open model in plain loops, with answers worked out by hand. It depends on no engine, so whatever
 //!   works on it depends on none either.
+//! - [`NextToken`]: the task of the toy language model, to show that a task is one file in whatever crate.
 //! - [`Net`]: chains of dense layers over numbers, on the engine, for the published closed forms.
 //! - [`Faulty`]: any model with one planted [`Fault`], to show that a suite can fail.
 //! - [`close`], [`check()`], [`Comparison`]: the comparison of numbers, which fails on NaN, on another length and on nothing.
@@ -15,11 +16,13 @@ mod faulty;
 pub mod golden;
 pub mod http;
 mod net;
+mod next_token;
 mod reading;
 mod toy;
 
 pub use close::{Comparison, Numbers, Of, check, close};
 pub use faulty::{Fault, Faulty};
 pub use net::{Dense, Net};
+pub use next_token::{NEXT_TOKEN, NextToken};
 pub use reading::{explaining, outputs, slopes};
 pub use toy::Toy;

@@ -1,4 +1,4 @@
-//! The toy model. T tokens, two units, three inner units, two classes:
+//! The toy classifier. T tokens, two units, three inner units, two classes:
 //!
 //! ```text
 //! embed.word         x = E[id]                  [T, 2]
@@ -8,16 +8,30 @@
 //! pooled             s = Σ h over tokens        [2]
 //! logits             z = s U + c                [2]
 //! ```
+//!
+//! And the toy language model, which goes on with one of its five words after every token:
+//!
+//! ```text
+//! embed.word         x = E[id]                  [T, 2]
+//! layer.0.out        m = mean of x up to t      [T, 2]
+//! logits             z = m U + c                [T, 5]
+//! ```
 
 mod arithmetic;
+mod language;
 mod pass;
+mod stages;
 
-use arithmetic::{LOGITS, Parameters};
+use crate::next_token::NEXT_TOKEN;
+use arithmetic::Parameters;
+use exegete_core::task::{CLASSIFICATION, Reading};
 use exegete_core::{
-    Array, Card, ClassScore, Driver, Encoded, Error, Example, Logits, Model, Open, Pass, Plan, Prediction,
-    Result, Row, Scores, Site, Sites, Sizes, Span, Token,
+    Array, Card, Driver, Encoded, Error, Example, Logits, Model, Open, Pass, Plan, Prediction, Result, Row,
+    Scores, Site, Sites, Sizes, Span, Task, Token,
 };
+use language::Language;
 use pass::{ToyPass, Trace};
+use stages::Stages;
 use std::sync::Arc;
 
 const WORDS: [&str; 5] = ["?", "good", "bad", "not", "film"];
@@ -26,24 +40,36 @@ const WORDS: [&str; 5] = ["?", "good", "bad", "not", "film"];
 #[derive(Debug, Clone)]
 pub struct Toy {
     card: Card,
-    parameters: Parameters,
-    sites: Sites,
+    stages: Arc<dyn Stages>,
 }
 
+/// The classifier.
 impl Default for Toy {
     fn default() -> Self {
+        let labels = vec!["negative".into(), "positive".into()];
+        Self::new("toy", &CLASSIFICATION, labels, Arc::new(Parameters::default()))
+    }
+}
+
+impl Toy {
+    /// The language model, whose task is known to nothing but this crate.
+    pub fn language_model() -> Self {
+        Self::new("toy language model", &NEXT_TOKEN, Vec::new(), Arc::new(Language::default()))
+    }
+
+    fn new(name: &str, task: &'static dyn Task, labels: Vec<String>, stages: Arc<dyn Stages>) -> Self {
         let card = Card {
-            name: "toy".into(),
+            name: name.into(),
             family: "toy".into(),
-            fingerprint: "toy".into(),
-            task: &exegete_core::task::CLASSIFICATION,
-            labels: vec!["negative".into(), "positive".into()],
-            parameters: Parameters::default().count(),
+            fingerprint: name.into(),
+            task,
+            labels,
+            parameters: stages.count(),
             max_tokens: 64,
             sizes: Sizes(vec![("layers", 1), ("hidden", 2)]),
             warnings: Vec::new(),
         };
-        Self { card, parameters: Parameters::default(), sites: arithmetic::sites() }
+        Self { card, stages }
     }
 }
 
@@ -89,53 +115,46 @@ impl Open for Toy {
     }
 
     fn words(&self) -> Option<Array> {
-        Some(self.parameters.words())
+        Some(self.stages.words())
     }
 
     fn sites(&self) -> &Sites {
-        &self.sites
+        self.stages.sites()
     }
 
     fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>> {
-        Ok(Box::new(ToyPass::run(&self.parameters, rows, plan)?))
+        Ok(Box::new(ToyPass::run(&*self.stages, rows, plan)?))
     }
 
     fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {
+        let stages = &*self.stages;
         let mut sites = keep.to_vec();
-        sites.push(LOGITS);
+        sites.push(pass::output(stages));
         let mut moved = vec![Vec::new(); sites.len()];
         for (row, direction) in rows.iter().zip(directions) {
-            let trace = Trace::run(&self.parameters, row, None)?;
-            let tangents = trace.tangents(&self.parameters, pass::stage_of(site)?, direction);
+            let trace = Trace::run(stages, row, None)?;
+            let tangents = trace.tangents(stages, pass::stage_of(stages, site)?, direction);
             for (moved, site) in moved.iter_mut().zip(&sites) {
-                moved.push(trace.array(pass::stage_of(*site)?, &tangents));
+                moved.push(trace.array(stages, pass::stage_of(stages, *site)?, &tangents));
             }
         }
         Ok(moved)
     }
 
-    fn scores(&self, _: &Encoded, logits: &Logits) -> Result<Scores> {
-        let total: f64 = logits.data.iter().map(|z| z.exp()).sum();
-        let score = |(label, &logit): (&String, &f64)| {
-            let prob = logit.exp() / total;
-            ClassScore { label: label.clone(), logit: Some(logit), prob }
-        };
-        Ok(Scores::Classes(self.card.labels.iter().zip(&logits.data).map(score).collect()))
+    fn scores(&self, encoded: &Encoded, logits: &Logits) -> Result<Scores> {
+        let Self { card, .. } = self;
+        card.task.scores(&Reading { card, encoded, logits, vocabulary: &Some(self as &dyn Open) })
     }
 
     fn bytes(&self, row: &Row, plan: &Plan) -> usize {
-        let widths = [2, 2, 3, 2];
-        let first = plan.start.and_then(|site| pass::stage_of(site).ok()).unwrap_or(0);
-        let per_token: usize = widths.iter().skip(first).sum();
-        (row.encoded.len() * per_token + 4) * size_of::<f64>()
+        let first = plan.start.and_then(|site| pass::stage_of(&*self.stages, site).ok()).unwrap_or(0);
+        let computed = self.sites().iter().skip(first);
+        computed.map(|info| info.elements(&row.encoded)).sum::<usize>() * size_of::<f64>()
     }
 
     fn with_params(&self, overrides: Vec<(String, Array)>) -> Result<Arc<dyn Model>> {
-        let mut moved = self.clone();
-        for (name, value) in overrides {
-            moved.parameters.replace(&name, &value)?;
-            moved.card.fingerprint = format!("{}+{name}={:?}", moved.card.fingerprint, value.data);
-        }
+        let mut moved = Self { stages: self.stages.replaced(&overrides)?, ..self.clone() };
+        moved.card.fingerprint = format!("{}{overrides:?}", self.card.fingerprint);
         Ok(Arc::new(moved))
     }
 }

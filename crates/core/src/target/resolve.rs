@@ -1,5 +1,5 @@
 use super::{Choice, Quantity, Scale, Target};
-use crate::task::Vocabulary;
+use crate::task::Reading;
 use crate::{Card, Encoded, Error, Label, Logits, Result};
 
 impl Target {
@@ -12,13 +12,18 @@ impl Target {
         encoded: &Encoded,
         logits: &Logits,
         label: Option<&Label>,
-        vocabulary: &dyn Vocabulary,
+        token_id: &dyn Fn(&str) -> Option<u32>,
     ) -> Result<Self> {
+        self.resolve_in(&Reading { card, encoded, logits, vocabulary: &token_id }, label)
+    }
+
+    /// The same with the whole vocabulary, so that a word which is predicted can be named.
+    pub fn resolve_in(&self, reading: &Reading<'_>, label: Option<&Label>) -> Result<Self> {
         if self.is_unit() {
             return Ok(self.clone());
         }
-        let at = Resolving { card, encoded, logits, label, vocabulary };
-        match card.task.resolve(&at, &self.quantity) {
+        let card = reading.card;
+        match card.task.resolve(&Resolving { reading: *reading, label }, &self.quantity) {
             Ok(quantity) => Ok(Self { scale: self.scale_of(&quantity), quantity }),
             Err(error) => self.with_scale_as_name(card).ok_or_else(|| error.at(format!("target '{self}'"))),
         }
@@ -41,24 +46,18 @@ impl Target {
     }
 }
 
-/// The output that a quantity is made concrete for, with what names are looked up in.
+/// The output that a quantity is made concrete for.
 pub struct Resolving<'a> {
-    /// What the model is.
-    pub card: &'a Card,
-    /// What it read.
-    pub encoded: &'a Encoded,
-    /// What it gave.
-    pub logits: &'a Logits,
-    /// What it should have given, where that is known.
+    /// The output.
+    pub reading: Reading<'a>,
+    /// What it should have been, where that is known.
     pub label: Option<&'a Label>,
-    /// The words that it knows.
-    pub vocabulary: &'a dyn Vocabulary,
 }
 
 impl Resolving<'_> {
     /// The predicted class. Softmax and sigmoid keep the order, so the largest logit is the most probable class or label.
     pub fn best_class(&self) -> Result<usize> {
-        let logits = &self.logits.data;
+        let logits = &self.reading.logits.data;
         let best = logits.iter().enumerate().reduce(|best, next| if next.1 > best.1 { next } else { best });
         best.map(|(index, _)| index).ok_or_else(|| Error::Request("the model gave no output".into()))
     }
@@ -79,8 +78,8 @@ impl Resolving<'_> {
 
     /// A token that there is.
     pub fn position(&self, position: usize) -> Result<usize> {
-        let tokens = self.logits.shape.first().copied().unwrap_or(0);
-        if position < tokens {
+        let tokens = self.reading.logits.shape.first().copied().unwrap_or(0);
+        if self.reading.logits.at(position).is_some() {
             return Ok(position);
         }
         Err(Error::Request(format!("there is no token {position}; the text has {tokens}, counted from 0")))
@@ -88,12 +87,12 @@ impl Resolving<'_> {
 
     /// A class by name first, then by index: a label may itself be a number.
     pub fn class(&self, choice: &Choice) -> Result<Choice> {
-        let classes = self.logits.shape.last().copied().unwrap_or(0);
-        let by_name = || self.card.labels.iter().position(|label| *label == choice.name);
+        let classes = self.reading.logits.shape.last().copied().unwrap_or(0);
+        let by_name = || self.reading.card.labels.iter().position(|label| *label == choice.name);
         let index = choice.index.or_else(by_name).or_else(|| choice.name.parse().ok());
         match index.filter(|&index| index < classes) {
             Some(index) => Ok(self.named(index)),
-            None if self.card.labels.is_empty() => Err(Error::Request(format!(
+            None if self.reading.card.labels.is_empty() => Err(Error::Request(format!(
                 "there is no class '{}'; the classes are 0 to {}",
                 choice.name,
                 classes.saturating_sub(1)
@@ -101,21 +100,22 @@ impl Resolving<'_> {
             None => Err(Error::Request(format!(
                 "there is no class '{}'; the classes are {}",
                 choice.name,
-                self.card.labels.join(", ")
+                self.reading.card.labels.join(", ")
             ))),
         }
     }
 
     /// The class with this index, by its name.
     pub fn named(&self, index: usize) -> Choice {
-        Choice { name: self.card.label(index), index: Some(index) }
+        Choice { name: self.reading.card.label(index), index: Some(index) }
     }
 
     /// One entry of the vocabulary. Byte-level and sentencepiece vocabularies store a word with its leading space.
     pub fn word(&self, choice: &Choice) -> Result<Choice> {
         let spelled = ["", "Ġ", "▁"].map(|space| format!("{space}{}", choice.name));
-        let lookup = || spelled.iter().find_map(|piece| self.vocabulary.id(piece)).map(|id| id as usize);
-        let words = self.logits.shape.last().copied().unwrap_or(0);
+        let lookup =
+            || spelled.iter().find_map(|piece| self.reading.vocabulary.id(piece)).map(|id| id as usize);
+        let words = self.reading.logits.shape.last().copied().unwrap_or(0);
         match choice.index.or_else(lookup).filter(|&id| id < words) {
             Some(index) => Ok(Choice { name: choice.name.clone(), index: Some(index) }),
             None => Err(Error::Request(format!("'{}' is not one entry of the vocabulary", choice.name))),

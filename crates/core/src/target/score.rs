@@ -222,7 +222,7 @@ impl Term {
         Self { index, weight, norm }
     }
 
-    /// One output of those at a token, [T, C], among which it competes.
+    /// One output of those at a token, \[T, C\], among which it competes.
     pub fn at(position: usize, index: usize, logits: &Logits) -> Self {
         let count = logits.shape.last().copied().unwrap_or(0);
         // A token without an output is refused where the terms are checked.

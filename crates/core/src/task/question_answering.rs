@@ -48,7 +48,7 @@ impl Task for QuestionAnswering {
     }
 
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {
-        let best = || best_span(at.encoded, at.logits);
+        let best = || best_span(at.reading.encoded, at.reading.logits);
         let known = |at: Option<usize>, best: &dyn Fn() -> Result<usize>| at.map_or_else(best, Ok);
         Ok(match quantity {
             Quantity::Predicted => Quantity::Answer(Some(best()?)),

@@ -40,7 +40,7 @@ impl Reading<'_> {
     }
 }
 
-/// The words that a model knows. A function from a string to its id is one that knows no more than that.
+/// The words that a model knows.
 pub trait Vocabulary {
     /// The id of an entry's string.
     fn id(&self, piece: &str) -> Option<u32>;
@@ -56,7 +56,8 @@ pub trait Vocabulary {
     }
 }
 
-impl<F: Fn(&str) -> Option<u32>> Vocabulary for F {
+/// A function from a string to its id knows no more than that.
+impl Vocabulary for &dyn Fn(&str) -> Option<u32> {
     fn id(&self, piece: &str) -> Option<u32> {
         self(piece)
     }

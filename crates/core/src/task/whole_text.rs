@@ -1,4 +1,4 @@
-//! What the tasks share whose output is about the whole text, [C].
+//! What the tasks share whose output is about the whole text, \[C\].
 
 use crate::target::{Norm, Resolving, Term};
 use crate::{Card, ClassScore, Error, Label, Logits, Quantity, Result, Scores, Target};

@@ -72,7 +72,7 @@ impl IntegratedGradients {
             }
             Points::Tolerance(tolerance) => {
                 let info = job.info(job.site)?;
-                Line::all(job, job.site)?.iter().map(|line| adaptive(job, &info, line, tolerance)).collect()
+                Line::all(job, job.site)?.iter().map(|line| adaptive(job, info, line, tolerance)).collect()
             }
         }
     }

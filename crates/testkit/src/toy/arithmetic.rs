@@ -1,36 +1,25 @@
-use exegete_core::{Array, Axis, Error, Result, Role, Site, SiteInfo, Sites};
+use super::stages::{Stages, Values, add, product, replace, sum, transposed};
+use exegete_core::{Array, Axis, Result, Role, Site, SiteInfo, Sites};
+use std::sync::Arc;
 
-/// The toy's sites; a stage is an index into these.
-pub(super) const SITES: [Site; 6] = [
-    Site::named("embed.word"),
-    Site::named("embed"),
-    Site::named("layer.0.ffn.inner"),
-    Site::named("layer.0.out"),
-    Site::named("pooled"),
-    LOGITS,
-];
-
-pub(super) const LOGITS: Site = Site::named("logits");
-
-/// The same as the model lists them.
-pub(super) fn sites() -> Sites {
+/// The classifier's sites.
+fn sites() -> Sites {
     let units = |n| vec![Axis::Token, Axis::Unit(n)];
-    let [words, embed, inner, out, pooled, logits] = SITES;
+    let place = |name, part: &str, role, axes: Vec<Axis>| SiteInfo::new(Site::named(name), part, role, axes);
     Sites::new(vec![
-        SiteInfo::new(words, "embed", Role::Words, units(2)).cut(),
-        SiteInfo::new(embed, "embed", Role::Embedding, units(2)).cut(),
-        SiteInfo::new(inner, "layer.0", Role::Inner, units(3)),
-        SiteInfo::new(out, "layer.0", Role::LayerOutput, units(2)).cut(),
-        SiteInfo::new(pooled, "head", Role::Inner, [Axis::Unit(2)]).carrying_all(),
-        SiteInfo::new(logits, "head", Role::Outputs, [Axis::Class(2)]).carrying_all(),
+        place("embed.word", "embed", Role::Words, units(2)).cut(),
+        place("embed", "embed", Role::Embedding, units(2)).cut(),
+        place("layer.0.ffn.inner", "layer.0", Role::Inner, units(3)),
+        place("layer.0.out", "layer.0", Role::LayerOutput, units(2)).cut(),
+        place("pooled", "head", Role::Inner, vec![Axis::Unit(2)]).carrying_all(),
+        place("logits", "head", Role::Outputs, vec![Axis::Class(2)]).carrying_all(),
     ])
 }
 
-/// One value a stage.
-pub(super) type Values = [Vec<f64>; 6];
-
+/// The parameters of the classifier.
 #[derive(Debug, Clone)]
 pub(super) struct Parameters {
+    sites: Sites,
     word: Vec<f64>,   // E  [5, 2]
     inner: Vec<f64>,  // W₁ [2, 3]
     offset: Vec<f64>, // b₁ [3]
@@ -42,6 +31,7 @@ pub(super) struct Parameters {
 impl Default for Parameters {
     fn default() -> Self {
         Self {
+            sites: sites(),
             word: vec![0.5, -0.25, 1.0, 0.5, -1.0, 0.75, 0.25, -1.5, -0.5, -0.75],
             inner: vec![1.0, -1.0, 0.5, 0.0, 1.0, 1.0],
             offset: vec![0.25, -0.5, 0.125],
@@ -52,38 +42,38 @@ impl Default for Parameters {
     }
 }
 
-impl Parameters {
-    pub(super) fn count(&self) -> usize {
-        [&self.word, &self.inner, &self.offset, &self.outer, &self.head, &self.bias]
-            .iter()
-            .map(|p| p.len())
-            .sum()
+impl Stages for Parameters {
+    fn sites(&self) -> &Sites {
+        &self.sites
     }
 
-    /// E
-    pub(super) fn words(&self) -> Array {
+    fn count(&self) -> usize {
+        let all = [&self.word, &self.inner, &self.offset, &self.outer, &self.head, &self.bias];
+        all.iter().map(|p| p.len()).sum()
+    }
+
+    fn words(&self) -> Array {
         Array { shape: vec![self.word.len() / 2, 2], data: self.word.iter().map(|&x| x as f32).collect() }
     }
 
-    pub(super) fn replace(&mut self, name: &str, value: &Array) -> Result<()> {
-        let own = match name {
-            "word.weight" => &mut self.word,
-            "inner.weight" => &mut self.inner,
-            "inner.bias" => &mut self.offset,
-            "outer.weight" => &mut self.outer,
-            "head.weight" => &mut self.head,
-            "head.bias" => &mut self.bias,
-            _ => return Err(Error::Request(format!("there is no parameter '{name}'"))),
-        };
-        if own.len() != value.len() {
-            return Err(Error::Request(format!("'{name}' has {} elements, not {}", own.len(), value.len())));
+    fn replaced(&self, overrides: &[(String, Array)]) -> Result<Arc<dyn Stages>> {
+        let mut moved = self.clone();
+        for (name, value) in overrides {
+            let own = match name.as_str() {
+                "word.weight" => Some(&mut moved.word),
+                "inner.weight" => Some(&mut moved.inner),
+                "inner.bias" => Some(&mut moved.offset),
+                "outer.weight" => Some(&mut moved.outer),
+                "head.weight" => Some(&mut moved.head),
+                "head.bias" => Some(&mut moved.bias),
+                _ => None,
+            };
+            replace(own, name, value)?;
         }
-        *own = value.data.iter().map(|&x| f64::from(x)).collect();
-        Ok(())
+        Ok(Arc::new(moved))
     }
 
-    /// The value of a stage from those before it.
-    pub(super) fn stage(&self, stage: usize, ids: &[u32], values: &Values) -> Vec<f64> {
+    fn stage(&self, stage: usize, ids: &[u32], values: &Values) -> Vec<f64> {
         match stage {
             0 => ids.iter().flat_map(|&id| self.word[2 * id as usize..][..2].to_vec()).collect(),
             1 => values[0].iter().enumerate().map(|(i, x)| x + position(i)).collect(),
@@ -94,8 +84,7 @@ impl Parameters {
         }
     }
 
-    /// How a stage moves when those before it move.
-    pub(super) fn tangent(&self, stage: usize, values: &Values, moves: &Values) -> Vec<f64> {
+    fn tangent(&self, stage: usize, values: &Values, moves: &Values) -> Vec<f64> {
         match stage {
             0 => vec![0.0; values[0].len()],
             1 => moves[0].clone(),
@@ -106,8 +95,7 @@ impl Parameters {
         }
     }
 
-    /// Adds what a stage's cotangent gives to those before it.
-    pub(super) fn pull(&self, stage: usize, values: &Values, cotangent: &[f64], pulled: &mut Values) {
+    fn pull(&self, stage: usize, values: &Values, cotangent: &[f64], pulled: &mut Values) {
         match stage {
             0 => {}
             1 => add(&mut pulled[0], cotangent),
@@ -123,7 +111,9 @@ impl Parameters {
             _ => add(&mut pulled[4], &product(cotangent, &transposed(&self.head, 2, 2), 2, 2)),
         }
     }
+}
 
+impl Parameters {
     fn before_relu(&self, embed: &[f64]) -> Vec<f64> {
         let products = product(embed, &self.inner, 2, 3);
         products.iter().enumerate().map(|(i, x)| x + self.offset[i % 3]).collect()
@@ -143,26 +133,6 @@ fn position(i: usize) -> f64 {
     if i % 2 == 1 { (i / 2) as f64 / 4.0 } else { 0.0 }
 }
 
-/// `[n, k]` times `[k, m]`.
-fn product(left: &[f64], right: &[f64], k: usize, m: usize) -> Vec<f64> {
-    let row = |row: &[f64]| -> Vec<f64> {
-        (0..m).map(|j| row.iter().enumerate().map(|(i, x)| x * right[i * m + j]).sum()).collect()
-    };
-    left.chunks(k).flat_map(row).collect()
-}
-
-fn transposed(matrix: &[f64], k: usize, m: usize) -> Vec<f64> {
-    (0..m).flat_map(|j| (0..k).map(move |i| matrix[i * m + j])).collect()
-}
-
 fn over_tokens(values: &[f64]) -> Vec<f64> {
     (0..2).map(|unit| values.iter().skip(unit).step_by(2).sum()).collect()
-}
-
-fn sum(one: &[f64], other: &[f64]) -> Vec<f64> {
-    one.iter().zip(other).map(|(a, b)| a + b).collect()
-}
-
-fn add(into: &mut [f64], more: &[f64]) {
-    into.iter_mut().zip(more).for_each(|(a, b)| *a += b);
 }

@@ -1,12 +1,12 @@
-use super::arithmetic::{LOGITS, Parameters, SITES, Values};
+use super::stages::{Stages, Values};
 use exegete_core::{
-    Array, Change, Edit, Error, Logits, Pass, Plan, Record, Result, Row, Rules, Seed, Site, Work,
+    Array, Axis, Change, Edit, Error, Logits, Pass, Plan, Record, Result, Row, Rules, Seed, Site, Work,
 };
 use std::cell::Cell;
 
 /// A finished run of the toy over some rows.
 pub(super) struct ToyPass<'a> {
-    parameters: &'a Parameters,
+    stages: &'a dyn Stages,
     traces: Vec<Trace>,
     logits: Vec<Logits>,
     plan: Plan,
@@ -14,28 +14,32 @@ pub(super) struct ToyPass<'a> {
 }
 
 impl<'a> ToyPass<'a> {
-    pub(super) fn run(parameters: &'a Parameters, rows: &[Row], plan: &Plan) -> Result<Self> {
+    pub(super) fn run(stages: &'a dyn Stages, rows: &[Row], plan: &Plan) -> Result<Self> {
         for site in plan.keep.iter().chain(&plan.start) {
-            stage_of(*site)?;
+            stage_of(stages, *site)?;
         }
-        let trace = |row| Trace::run(parameters, row, plan.start);
+        let trace = |row| Trace::run(stages, row, plan.start);
         let traces: Vec<Trace> = rows.iter().map(trace).collect::<Result<_>>()?;
-        let output = |trace: &Trace| Logits::new(vec![2], trace.values[5].clone());
+        let last = stages.sites().len() - 1;
+        let output = |trace: &Trace| {
+            let data = trace.values[last].clone();
+            Logits::new(trace.shape(stages, last, data.len()), data)
+        };
         let logits = traces.iter().map(output).collect();
-        Ok(Self { parameters, traces, logits, plan: plan.clone(), backward_ops: Cell::new(0) })
+        Ok(Self { stages, traces, logits, plan: plan.clone(), backward_ops: Cell::new(0) })
     }
 
     fn kept(&self, site: Site) -> Result<usize> {
-        if site != LOGITS && !self.plan.keep.contains(&site) {
+        if site != self.outputs() && !self.plan.keep.contains(&site) {
             return Err(Error::Request(format!("{site} was not kept")));
         }
-        stage_of(site)
+        stage_of(self.stages, site)
     }
 }
 
 impl Pass for ToyPass<'_> {
     fn outputs(&self) -> Site {
-        LOGITS
+        output(self.stages)
     }
 
     fn logits(&self) -> &[Logits] {
@@ -44,7 +48,7 @@ impl Pass for ToyPass<'_> {
 
     fn value(&self, site: Site, row: usize) -> Result<Array> {
         let trace = &self.traces[row];
-        Ok(trace.array(self.kept(site)?, &trace.values))
+        Ok(trace.array(self.stages, self.kept(site)?, &trace.values))
     }
 
     fn backward(&self, seeds: &[Seed], wrt: &[Site], rules: Rules) -> Result<Vec<Vec<Array>>> {
@@ -62,17 +66,17 @@ impl Pass for ToyPass<'_> {
                 let own = &mut cotangents[self.kept(seed.site)?];
                 own.iter_mut().zip(&seed.cotangent.data).for_each(|(a, b)| *a += f64::from(*b));
             }
-            trace.pull_back(self.parameters, &mut cotangents);
+            trace.pull_back(self.stages, &mut cotangents);
             for (found, stage) in found.iter_mut().zip(&stages) {
-                found.push(trace.array(*stage, &cotangents));
+                found.push(trace.array(self.stages, *stage, &cotangents));
             }
         }
-        self.backward_ops.set(self.backward_ops.get() + SITES.len() * self.traces.len());
+        self.backward_ops.set(self.backward_ops.get() + self.stages.sites().len() * self.traces.len());
         Ok(found)
     }
 
     fn work(&self) -> Work {
-        let ops: usize = self.traces.iter().map(|trace| SITES.len() - trace.first).sum();
+        let ops: usize = self.traces.iter().map(|trace| self.stages.sites().len() - trace.first).sum();
         let elements: usize = self.traces.iter().flat_map(|trace| &trace.values).map(Vec::len).sum();
         Work { ops: ops + self.backward_ops.get(), flops: 0, peak_bytes: elements * size_of::<f64>() }
     }
@@ -88,12 +92,12 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    pub(super) fn run(parameters: &Parameters, row: &Row, start: Option<Site>) -> Result<Self> {
+    pub(super) fn run(stages: &dyn Stages, row: &Row, start: Option<Site>) -> Result<Self> {
         let ids: Vec<u32> = row.encoded.tokens.iter().map(|token| token.id).collect();
-        let first = start.map_or(Ok(0), |site| stage_of(site).map(|stage| stage + 1))?;
-        let mut trace =
-            Self { tokens: ids.len(), first, values: Values::default(), passed: Values::default() };
-        for (stage, site) in SITES.into_iter().enumerate() {
+        let first = start.map_or(Ok(0), |site| stage_of(stages, site).map(|stage| stage + 1))?;
+        let none = || vec![Vec::new(); stages.sites().len()];
+        let mut trace = Self { tokens: ids.len(), first, values: none(), passed: none() };
+        for (stage, site) in stages.sites().iter().map(|info| info.site).enumerate() {
             let edits = row.edits.iter().filter(|edit| edit.site == site);
             if stage + 1 < first {
                 let none = edits.count() == 0;
@@ -103,11 +107,11 @@ impl Trace {
             let mut value = match &row.start {
                 Some(start) if stage + 1 == first => start.data.iter().map(|&x| f64::from(x)).collect(),
                 None if stage + 1 == first => return Err(Error::Request("a row brings no start".into())),
-                _ => parameters.stage(stage, &ids, &trace.values),
+                _ => stages.stage(stage, &ids, &trace.values),
             };
             let mut passed = vec![1.0; value.len()];
             for edit in edits {
-                apply(edit, &trace.shape(stage, value.len()), &mut value, &mut passed)?;
+                apply(edit, &trace.shape(stages, stage, value.len()), &mut value, &mut passed)?;
             }
             trace.values[stage] = value;
             trace.passed[stage] = passed;
@@ -116,40 +120,46 @@ impl Trace {
     }
 
     /// How every stage moves when one moves along a direction.
-    pub(super) fn tangents(&self, parameters: &Parameters, from: usize, direction: &Array) -> Values {
+    pub(super) fn tangents(&self, stages: &dyn Stages, from: usize, direction: &Array) -> Values {
         let mut moves = self.zeros();
         moves[from] = direction.data.iter().map(|&x| f64::from(x)).collect();
-        for stage in from + 1..SITES.len() {
-            let moved = parameters.tangent(stage, &self.values, &moves);
+        for stage in from + 1..self.values.len() {
+            let moved = stages.tangent(stage, &self.values, &moves);
             moves[stage] = moved.iter().zip(&self.passed[stage]).map(|(m, share)| m * share).collect();
         }
         moves
     }
 
-    fn pull_back(&self, parameters: &Parameters, cotangents: &mut Values) {
-        for stage in (self.first..SITES.len()).rev() {
+    fn pull_back(&self, stages: &dyn Stages, cotangents: &mut Values) {
+        for stage in (self.first..self.values.len()).rev() {
             let own = cotangents[stage].iter().zip(&self.passed[stage]).map(|(c, share)| c * share);
             let own: Vec<f64> = own.collect();
-            parameters.pull(stage, &self.values, &own, cotangents);
+            stages.pull(stage, &self.values, &own, cotangents);
         }
     }
 
     fn zeros(&self) -> Values {
-        self.values.clone().map(|value| vec![0.0; value.len()])
+        self.values.iter().map(|value| vec![0.0; value.len()]).collect()
     }
 
-    pub(super) fn array(&self, stage: usize, values: &Values) -> Array {
+    pub(super) fn array(&self, stages: &dyn Stages, stage: usize, values: &Values) -> Array {
         let data: Vec<f32> = values[stage].iter().map(|&x| x as f32).collect();
-        Array { shape: self.shape(stage, data.len()), data }
+        Array { shape: self.shape(stages, stage, data.len()), data }
     }
 
-    fn shape(&self, stage: usize, elements: usize) -> Vec<usize> {
-        if stage < 4 { vec![self.tokens, elements / self.tokens.max(1)] } else { vec![elements] }
+    fn shape(&self, stages: &dyn Stages, stage: usize, elements: usize) -> Vec<usize> {
+        let by_token = stages.sites().iter().nth(stage).is_some_and(|info| info.axes[0] == Axis::Token);
+        if by_token { vec![self.tokens, elements / self.tokens.max(1)] } else { vec![elements] }
     }
 }
 
-pub(super) fn stage_of(site: Site) -> Result<usize> {
-    let found = SITES.iter().position(|own| *own == site);
+/// The last site.
+pub(super) fn output(stages: &dyn Stages) -> Site {
+    stages.sites().iter().next_back().map_or(Site::named("logits"), |info| info.site)
+}
+
+pub(super) fn stage_of(stages: &dyn Stages, site: Site) -> Result<usize> {
+    let found = stages.sites().iter().position(|own| own.site == site);
     found.ok_or_else(|| Error::Request(format!("the toy has no site {site}")))
 }
 

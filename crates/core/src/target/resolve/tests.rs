@@ -16,7 +16,7 @@ fn card(task: &'static dyn Task, labels: &[&str]) -> Card {
 }
 
 fn resolve(text: &str, card: &Card, shape: &[usize], data: &[f64]) -> Result<String> {
-    let logits = Logits::new(shape.into(), data.into());
+    let logits = Logits::new(shape, data.into());
     let vocabulary = |piece: &str| ["cat", "Ġdog"].iter().position(|p| *p == piece).map(|id| id as u32);
     let encoded = Encoded::from_ids(&[0, 1, 2]);
     let target: Target = text.parse()?;

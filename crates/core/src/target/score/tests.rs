@@ -45,7 +45,7 @@ fn cases() -> Vec<(Quantity, &'static dyn Task, Vec<usize>)> {
 
 fn logits(shape: &[usize]) -> Logits {
     let data = (0..shape.iter().product()).map(|i: usize| ((i * 7 + 3) % 11) as f64 / 4.0 - 1.3).collect();
-    Logits::new(shape.into(), data)
+    Logits::new(shape, data)
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn claims_that_do_not_add_up_fail() {
 #[test]
 fn what_decides_nothing_flips_nothing() {
     for (task, target) in [
-        (&task::REGRESSION, "class:0"),
+        (&task::REGRESSION as &dyn Task, "class:0"),
         (&task::ENCODER, "unit:logits[1]"),
         (&task::CLASSIFICATION, "unit:logits[1]"),
         (&task::CLASSIFICATION, "class:negative"),
