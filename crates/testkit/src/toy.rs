@@ -16,10 +16,21 @@
 //! layer.0.out        m = mean of x up to t      [T, 2]
 //! logits             z = m U + c                [T, 5]
 //! ```
+//!
+//! And a classifier by a gated recurrent cell, whose places no transformer has:
+//!
+//! ```text
+//! embed.word         x = E[id]                             [T, 2]
+//! enc.0.z            z = σ(x Wz)                           [T, 2]
+//! enc.0.n            n = tanh(x Wn)                        [T, 2]
+//! enc.out            hₜ = zₜ ⊙ hₜ₋₁ + (1 − zₜ) ⊙ nₜ        [T, 2]
+//! logits             y = h_T U + c                         [2]
+//! ```
 
 mod arithmetic;
 mod language;
 mod pass;
+mod recurrent;
 mod stages;
 
 use crate::next_token::NEXT_TOKEN;
@@ -31,6 +42,7 @@ use exegete_core::{
 };
 use language::Language;
 use pass::{ToyPass, Trace};
+use recurrent::Recurrent;
 use stages::Stages;
 use std::sync::Arc;
 
@@ -55,6 +67,12 @@ impl Toy {
     /// The language model, whose task is known to nothing but this crate.
     pub fn language_model() -> Self {
         Self::new("toy language model", &NEXT_TOKEN, Vec::new(), Arc::new(Language::default()))
+    }
+
+    /// A classifier of two classes by a gated recurrent cell: other places than any transformer has, and no heads.
+    pub fn recurrent() -> Self {
+        let labels = vec!["negative".into(), "positive".into()];
+        Self::new("toy recurrent cell", &CLASSIFICATION, labels, Arc::new(Recurrent::default()))
     }
 
     fn new(name: &str, task: &'static dyn Task, labels: Vec<String>, stages: Arc<dyn Stages>) -> Self {

@@ -98,7 +98,7 @@ impl Driver {
         model: &dyn Model,
         rows: &[Row],
         readout: &R,
-        hand_on: &mut dyn FnMut(Range<usize>, Vec<Answered<R::Value>>) -> Result<()>,
+        hand_on: HandOn<'_, R::Value>,
     ) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
@@ -137,6 +137,9 @@ fn asking(rows: &[Row], places: Option<Vec<usize>>) -> Cow<'_, [Row]> {
     let Some(places) = places.map(Arc::<[usize]>::from) else { return Cow::Borrowed(rows) };
     rows.iter().map(|row| Row { outputs: Some(places.clone()), ..row.clone() }).collect()
 }
+
+/// Takes what was read of some rows, with their places among those that run.
+type HandOn<'a, V> = &'a mut dyn FnMut(Range<usize>, Vec<Answered<V>>) -> Result<()>;
 
 /// What was read of a row, and its output where that is small enough to be remembered.
 struct Answered<V> {

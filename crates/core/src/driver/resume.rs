@@ -25,7 +25,7 @@ impl Resumption {
         let last = earliest.map_or(sites.len(), |site| sites.order(site));
         // Looking words up again costs less than keeping them.
         let usable = |info: &&SiteInfo| info.cut && info.role != Role::Words;
-        let cut = sites.iter().take(last + 1).filter(usable).last()?;
+        let cut = sites.iter().take(last + 1).rfind(usable)?;
         let (bases, places) = distinct(rows);
         let bytes = bases.iter().map(|row| cut.elements(&row.encoded)).sum::<usize>() * size_of::<f32>();
         let pays = bases.len() < rows.len() && bytes <= allowed_bytes;

@@ -21,7 +21,7 @@ impl<'a> Ask<'a> {
         let open = self.model.open().unwrap();
         let row = Row::new(open.encode(&Example::text(text)).unwrap());
         let logits =
-            self.driver.read_all(&*self.model, std::slice::from_ref(&row), &exegete_core::Outputs).unwrap();
+            self.driver.read_all(self.model, std::slice::from_ref(&row), &exegete_core::Outputs).unwrap();
         let target: Target = target.parse().unwrap();
         let target = target.resolve(self.model.card(), &row.encoded, &logits[0], None, &|_| None).unwrap();
         Job::new(self.model, self.driver, row, target)
