@@ -1,5 +1,5 @@
 //! How far an explanation can be trusted (METHODS E1–E6, E9). One file for each check: how it is measured, when it fails and
-//! what it says. [`CHECKS`] lists them.
+//! what it says. `CHECKS` lists them.
 //!
 //! The default level hides units and looks at what the model then says: at most about 150 forward rows, whatever the
 //! length of the text. The deep level follows whole rankings, and explains again: with noise on the word vectors and with
