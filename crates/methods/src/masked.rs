@@ -1,7 +1,7 @@
 use crate::decision::{Decision, Question};
 use crate::{Job, Masker};
 use exegete_core::task::Decided;
-use exegete_core::{Card, Field, Logits, OfOutput, Pass, Plan, Readout, Result, Row, Scale, Target};
+use exegete_core::{Card, Error, Field, Logits, OfOutput, Pass, Plan, Readout, Result, Row, Scale, Target};
 use std::collections::HashSet;
 
 /// Indices of hidden units, in order.
@@ -129,12 +129,17 @@ impl<'a> Masked<'a> {
         }
         self.seen.extend(sets.iter().cloned());
         let mut found = Vec::with_capacity(sets.len());
-        let rows = sets.iter().map(|(set, draw)| self.row(set, *draw));
+        let hidden = sets.iter().filter(|(set, _)| !set.is_empty());
+        let rows = hidden.map(|(set, draw)| self.row(set, *draw));
         self.job.driver.read(self.job.model, rows, &self.deciding(), &mut |outcome| {
             found.push(outcome);
             Ok(())
         })?;
-        Ok(found)
+        self.job.driver.remembered(sets.len() - found.len());
+        let mut found = found.into_iter();
+        let outcome = |(set, _): &Hidden| if set.is_empty() { self.whole.clone() } else { found.next() };
+        let left_out = || Error::Model("the model left a row out".into());
+        sets.iter().map(outcome).map(|outcome| outcome.ok_or_else(left_out)).collect()
     }
 
     /// What a reader sees of the text with some units hidden.

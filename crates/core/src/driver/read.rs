@@ -82,6 +82,11 @@ impl Driver {
         (0..rows.len()).map(|i| value(i).ok_or_else(left_out)).collect()
     }
 
+    /// Counts rows that were asked for and that the caller knew already.
+    pub fn remembered(&self, rows: usize) {
+        self.counter().remembered_rows += rows;
+    }
+
     fn run_all<R: Readout>(&self, model: &dyn Model, rows: &[Row], readout: &R) -> Result<Vec<R::Value>> {
         let mut found = Vec::with_capacity(rows.len());
         let rows = asking(rows, readout.places());
