@@ -200,3 +200,6 @@ impl<T: Real> Opened<T> {
 fn array<P, S: Scalar>(param: &Param<P>, tensor: &Tensor<S>, read: impl Fn(S) -> f64) -> Array {
     Array { shape: param.shape.clone(), data: tensor.data().iter().map(|&x| read(x) as f32).collect() }
 }
+
+#[cfg(test)]
+mod tests;
