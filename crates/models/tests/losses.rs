@@ -76,11 +76,14 @@ fn the_target_is_minus_the_loss() {
     for case in cases(Precision::F64, 1) {
         let (losses, _) = case.gradient();
         let logits = Driver::default().read_all(&*case.model, &case.rows, &exegete_core::Outputs).unwrap();
-        let value = |(label, logits): (&Label, &exegete_core::Logits)| {
-            let target = Target { quantity: Quantity::Loss(Some(label.clone())), scale: None };
-            -target.value_of(case.model.card(), logits).unwrap()
+        let value = |((row, label), logits): ((&Row, &Label), &exegete_core::Logits)| {
+            let asked = Target { quantity: Quantity::Loss(None), scale: None };
+            let card = case.model.card();
+            let target = asked.resolve(card, &row.encoded, logits, Some(label), &|_| None).unwrap();
+            assert_eq!(target.quantity, Quantity::Loss(Some(label.clone())));
+            -target.value_of(card, logits).unwrap()
         };
-        let found: Vec<f64> = case.labels.iter().zip(&logits).map(value).collect();
+        let found: Vec<f64> = case.rows.iter().zip(&case.labels).zip(&logits).map(value).collect();
         close(&case.golden.folder, &found, &losses, Of::Each(1.0), 1e-12);
     }
 }
