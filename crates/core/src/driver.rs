@@ -1,12 +1,14 @@
 //! Runs rows within a memory budget and counts what was spent. Every method reaches a model through this.
 
 mod counted;
+mod learn;
 mod memory;
 mod read;
 mod resume;
 
 use crate::{Array, Error, Open, Pass, Plan, Result, Row, Site};
 use counted::Counted;
+pub use learn::Supervised;
 pub use memory::{Keeper, Key, Memory};
 use serde::Serialize;
 use std::ops::Range;
@@ -159,13 +161,25 @@ impl Driver {
         memory_bytes: usize,
         run: &mut dyn FnMut(Range<usize>) -> Result<()>,
     ) -> Result<()> {
+        self.pieces(rows, plan.group(), memory_bytes, &|row| open.bytes(row, plan), run)
+    }
+
+    /// The same where `bytes_of` says what a row needs and `group` rows belong together.
+    fn pieces(
+        &self,
+        rows: &[Row],
+        group: usize,
+        memory_bytes: usize,
+        bytes_of: &dyn Fn(&Row) -> usize,
+        run: &mut dyn FnMut(Range<usize>) -> Result<()>,
+    ) -> Result<()> {
         let (mut first, mut tokens, mut bytes) = (0, 0, 0);
-        for (i, group) in rows.chunks(plan.group()).enumerate() {
-            let i = i * plan.group();
-            let more_tokens = group.iter().map(|row| row.encoded.len()).sum::<usize>();
-            let more_bytes = group.iter().map(|row| open.bytes(row, plan)).sum();
+        for (i, rows) in rows.chunks(group).enumerate() {
+            let i = i * group;
+            let more_tokens = rows.iter().map(|row| row.encoded.len()).sum::<usize>();
+            let more_bytes = rows.iter().map(bytes_of).sum();
             if more_bytes > memory_bytes {
-                return Err(too_large(group, more_bytes, memory_bytes));
+                return Err(too_large(rows, more_bytes, memory_bytes));
             }
             if i > first && (tokens + more_tokens > self.batch_tokens || bytes + more_bytes > memory_bytes) {
                 run(first..i)?;

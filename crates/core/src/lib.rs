@@ -27,7 +27,7 @@ mod text;
 mod units;
 
 pub use array::Array;
-pub use driver::{Driver, Keeper, Key, Memory, Spent};
+pub use driver::{Driver, Keeper, Key, Memory, Spent, Supervised};
 pub use edit::{Change, Edit, Pick};
 pub use error::{Error, Result};
 pub use group::ParameterGroup;

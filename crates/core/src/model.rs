@@ -152,6 +152,21 @@ pub enum Label {
     Labels(Vec<f32>),
     /// The right value: half the squared error.
     Value(f32),
+    /// The right class, or entry of the vocabulary, of each token, none where it does not count: cross-entropy, the mean
+    /// over the tokens that count.
+    Tokens(Vec<Option<usize>>),
+    /// The first and the last token of the right answer: the mean of their two cross-entropies over all tokens.
+    Span(usize, usize),
+}
+
+impl Label {
+    /// The tokens that a loss reads the outputs of; none where it reads all there are.
+    pub fn places(&self) -> Option<Vec<usize>> {
+        match self {
+            Self::Tokens(classes) => Some((0..classes.len()).filter(|&at| classes[at].is_some()).collect()),
+            _ => None,
+        }
+    }
 }
 
 /// Which class a data set means: it writes a label by its name or, where the names are words, by its index.
@@ -269,13 +284,16 @@ pub trait Learner: Send + Sync {
     /// The parameters in groups that belong together, in the order of computation; each is in one group.
     fn groups(&self) -> Vec<ParameterGroup>;
 
+    /// Bytes of activations that the gradient of one row's loss needs: what the driver budgets with.
+    fn learning_bytes(&self, row: &Row) -> usize;
+
     /// The value of one parameter.
     fn parameter(&self, name: &str) -> Result<Array>;
 
     /// The loss of each row and ∂ΣL/∂θ for the selected parameters, in the order of `select`.
     fn gradient(&self, rows: &[Row], labels: &[Label], select: &[String]) -> Result<(Vec<f64>, Vec<Array>)>;
 
-    /// ∂L_r/∂θ for each row, handed to `sink` in order, so that nothing holds all of them.
+    /// ∂L_r/∂θ for each row, handed to `sink` in order, so that nothing holds more of them than there are threads.
     fn row_gradients(
         &self,
         rows: &[Row],

@@ -1,6 +1,7 @@
 //! What a model's output means, one file a task: how it is read, named, decided, and turned into a target, a loss and a
 //! sentence. A model brings its task along in its [`Card`]; nothing else asks which task it is, only what it says here.
 
+mod by_token;
 mod classification;
 mod contest;
 mod encoder;
@@ -84,9 +85,9 @@ pub trait Task: fmt::Debug + Send + Sync {
         Classes::None
     }
 
-    /// Whether a whole text has a label that a loss can be computed from.
-    fn labels_whole_texts(&self) -> bool {
-        false
+    /// What of an example a label is about, from which a loss can be computed.
+    fn labelled(&self) -> Labelled {
+        Labelled::Nothing
     }
 
     /// Whether its outputs become probabilities; else they are plain numbers, and nothing is decided.
@@ -192,6 +193,44 @@ pub enum Classes {
     One,
     /// Any number.
     Any,
+}
+
+/// What of an example a label is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Labelled {
+    /// There are no labels.
+    Nothing,
+    /// The whole text: any label but those of tokens and spans.
+    Text,
+    /// Each token by itself: [`Label::Tokens`].
+    Tokens,
+    /// A run of tokens: [`Label::Span`].
+    Span,
+}
+
+impl Labelled {
+    /// Whether a label is of this kind, or an error that says which is.
+    pub fn check(self, label: &Label) -> Result<()> {
+        let given = match label {
+            Label::Tokens(_) => Self::Tokens,
+            Label::Span(..) => Self::Span,
+            Label::Class(_) | Label::Soft(_) | Label::Labels(_) | Label::Value(_) => Self::Text,
+        };
+        if given == self { Ok(()) } else { Err(self.misfit()) }
+    }
+
+    /// That a label is of another kind, and which is meant.
+    pub(crate) fn misfit(self) -> Error {
+        Error::Request(
+            match self {
+                Self::Nothing => "this model answers nothing that could be labelled, so it has no loss",
+                Self::Text => "this model answers for the whole text: its label is a class or a number",
+                Self::Tokens => "this model answers for every token: its label is one class a token",
+                Self::Span => "this model answers with a span: its label is a first and a last token",
+            }
+            .into(),
+        )
+    }
 }
 
 /// Names are unique, so they tell tasks apart.

@@ -58,8 +58,8 @@ pub use exegete_core::{
     Answer, Array, Axis, Card, Change, Choice, ClassScore, Driver, Edit, Encoded, Error, Example, Explaining,
     Explanation, Field, Fill, Keeper, Key, Label, Learner, Logits, Lrp, Memory, Model, Norm, OfOutput, Open,
     Outputs, Pass, Pick, Plan, Prediction, Predictions, Quantity, Readout, Record, Resolving, Result, Role,
-    Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Sites, Sizes, Span, Spent, TASKS, Tag, Target, Task,
-    Term, Token, TokenScore, Unit, Units, Work, best_span, by_outputs, class_index, predict,
+    Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Sites, Sizes, Span, Spent, Supervised, TASKS, Tag,
+    Target, Task, Term, Token, TokenScore, Unit, Units, Work, best_span, by_outputs, class_index, predict,
 };
 pub use exegete_models::{
     DEFAULT, Options, Precision, RemoteOptions, connect, export, files_of_folder, is_address, load,

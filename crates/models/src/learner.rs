@@ -3,7 +3,7 @@ use crate::loss::{Forward, Objective, supervised};
 use crate::opened::Opened;
 use crate::run::{Finished, Noise, Request};
 use crate::weights::{Param, check_shapes, unknown};
-use exegete_core::{Array, Error, Label, Learner, ParameterGroup, Plan, Record, Result, Row, Site};
+use exegete_core::{Array, Error, Label, Learner, Open, ParameterGroup, Plan, Record, Result, Row, Site};
 use exegete_engine::{Context, Gradient, NodeId, Real, Scalar, Tensor, Var};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +15,14 @@ impl<T: Real> Learner for Opened<T> {
 
     fn groups(&self) -> Vec<ParameterGroup> {
         self.parts.groups.to_vec()
+    }
+
+    fn learning_bytes(&self, row: &Row) -> usize {
+        let plan = Plan::gradient(self.sites().words().into_iter().collect::<Vec<_>>());
+        let (c, tokens) = (&self.parts.config, row.encoded.len());
+        // Beside what an input's gradient needs, parameters need the inputs of every product, and dropout its outputs.
+        let more = 2 * c.hidden_size + c.intermediate_size + c.num_attention_heads * tokens;
+        self.bytes(row, &plan) + c.num_hidden_layers * tokens * more * size_of::<T>()
     }
 
     fn parameter(&self, name: &str) -> Result<Array> {
@@ -37,11 +45,21 @@ impl<T: Real> Learner for Opened<T> {
         select: &[String],
         sink: &mut dyn FnMut(usize, Vec<Array>) -> Result<()>,
     ) -> Result<()> {
+        if rows.len() != labels.len() {
+            return Err(Error::Request(format!("{} rows but {} labels", rows.len(), labels.len())));
+        }
         // Sequences are packed, so a row alone costs what it costs in a batch.
-        for (i, (row, label)) in rows.iter().zip(labels).enumerate() {
-            let (_, gradient) =
-                self.gradient(std::slice::from_ref(row), std::slice::from_ref(label), select)?;
-            sink(i, gradient)?;
+        let one = |ctx: &Arc<Context<T>>, i: usize| {
+            let lesson = Lesson::new(&rows[i..=i], &labels[i..=i], select);
+            let pulled = self.pulled(ctx, &self.parts.network, &lesson, 1.0)?;
+            Ok::<_, Error>(self.arrays(select, &pulled.gradients, |x| x.value()))
+        };
+        let (ctx, all): (_, Vec<usize>) = (&self.parts.ctx, (0..rows.len()).collect());
+        for some in all.chunks(ctx.threads()) {
+            // One row uses every thread; several need not wait for each other.
+            let own = if some.len() == 1 { ctx.clone() } else { ctx.serial(some.len()) };
+            let gradients = ctx.map(some, |&i| one(&own, i));
+            some.iter().zip(gradients).try_for_each(|(&i, gradient)| sink(i, gradient?))?;
         }
         Ok(())
     }
@@ -53,15 +71,17 @@ impl<T: Real> Learner for Opened<T> {
         select: &[String],
         v: &[Array],
     ) -> Result<Vec<f64>> {
-        let network = self.dual_network(self.directions(select, v)?)?;
-        let (losses, _) = self.lost(self.dual_context(), &network, &Lesson::new(rows, labels, &[]))?;
+        let duals = self.duals()?;
+        let network = duals.along(&self.parts, &self.directions(select, v)?)?;
+        let (losses, _) = self.lost(&duals.ctx, &network, &Lesson::new(rows, labels, &[]))?;
         Ok(losses.value.data().iter().map(|x| x.tangent()).collect())
     }
 
     fn hvp(&self, rows: &[Row], labels: &[Label], select: &[String], v: &[Array]) -> Result<Vec<Array>> {
-        let network = self.dual_network(self.directions(select, v)?)?;
+        let duals = self.duals()?;
+        let network = duals.along(&self.parts, &self.directions(select, v)?)?;
         let lesson = Lesson::new(rows, labels, select);
-        let pulled = self.pulled(self.dual_context(), &network, &lesson, 1.0)?;
+        let pulled = self.pulled(&duals.ctx, &network, &lesson, 1.0)?;
         Ok(self.arrays(select, &pulled.gradients, |x| x.tangent()))
     }
 }
@@ -114,10 +134,10 @@ impl<T: Real> Opened<T> {
         let plan = Plan { keep, start: None, record };
         let request = Request { learn: select, noise, ..Request::new(rows, &plan) };
         let mut finished = self.run(ctx, network, request)?;
-        let Finished { tape, kept, outputs, .. } = &mut finished;
+        let Finished { tape, kept, outputs, places, .. } = &mut finished;
         let logits = kept[outputs].var.clone();
         let task = self.parts.card.task;
-        let losses = objective(&mut Forward { tape, logits, rows, labels, task, kept })?;
+        let losses = objective(&mut Forward { tape, logits, rows, labels, task, kept, places })?;
         if (losses.value.rows(), losses.value.cols()) != (rows.len(), 1) {
             return Err(Error::Request("an objective must give one loss for every row".into()));
         }
@@ -180,3 +200,6 @@ impl<T: Real> Opened<T> {
 fn array<P, S: Scalar>(param: &Param<P>, tensor: &Tensor<S>, read: impl Fn(S) -> f64) -> Array {
     Array { shape: param.shape.clone(), data: tensor.data().iter().map(|&x| read(x) as f32).collect() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ pub mod blocks;
 pub mod checkpoint;
 pub mod config;
 mod default;
+mod duals;
 /// The network that all families of today are built as.
 pub mod encoder;
 pub mod families;

@@ -1,11 +1,12 @@
 use crate::config::Config;
+use crate::duals::Duals;
 use crate::encoder::{Encoder, Network};
 use crate::families;
 use crate::forward;
 use crate::pass::Done;
 use crate::run::{Finished, Request};
 use crate::tokenizer::Tokenizer;
-use crate::weights::{Param, Replaced, Weights, WithTangents, check_shapes, matrix};
+use crate::weights::{Param, Replaced, Weights, check_shapes, matrix};
 use exegete_core::task::Reading;
 use exegete_core::{
     Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, ParameterGroup, Pass, Plan,
@@ -18,8 +19,8 @@ use std::sync::{Arc, OnceLock};
 /// A model whose inside is open. Views with other parameters share everything that did not change.
 pub(crate) struct Opened<T> {
     pub(crate) parts: Parts<T>,
-    /// Second-order runs compute in dual numbers, on a context of their own.
-    dual: OnceLock<Arc<Context<Dual<T>>>>,
+    /// Second-order runs compute in dual numbers; made when the first asks for them.
+    dual: OnceLock<Duals<T>>,
 }
 
 /// What an opened model consists of.
@@ -97,15 +98,13 @@ impl<T: Real> Opened<T> {
         Error::Model(format!("{name}: the output is not finite though every weight is; the values overflow"))
     }
 
-    /// The context for dual numbers.
-    pub(crate) fn dual_context(&self) -> &Arc<Context<Dual<T>>> {
-        self.dual.get_or_init(|| Context::new(self.parts.ctx.threads()))
-    }
-
-    /// The same network in dual numbers, with tangents on some parameters.
-    pub(crate) fn dual_network(&self, tangents: BTreeMap<&str, &Array>) -> Result<Encoder<Dual<T>>> {
-        let source = WithTangents { base: &self.parts.params, tangents };
-        families::build(&mut Weights::new(&source), &self.parts.config, self.parts.card.task)
+    /// The same network in dual numbers, kept from call to call.
+    pub(crate) fn duals(&self) -> Result<&Duals<T>> {
+        if let Some(duals) = self.dual.get() {
+            return Ok(duals);
+        }
+        let made = Duals::new(&self.parts)?;
+        Ok(self.dual.get_or_init(|| made))
     }
 }
 
@@ -166,12 +165,12 @@ impl<T: Real> Open for Opened<T> {
 
     fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {
         self.check_directions(rows, site, directions)?;
-        let network = self.dual_network(BTreeMap::new())?;
+        let duals = self.duals()?;
         let tangent = |&t: &f32| Dual { v: T::default(), t: T::from_f64(t.into()) };
         let shifts = directions.iter().map(|d| d.data.iter().map(tangent).collect()).collect();
         let plan = Plan { keep: keep.to_vec(), start: None, record: Record::Nothing };
         let request = Request { shifts: Some((site, shifts)), ..Request::new(rows, &plan) };
-        let finished = self.run(self.dual_context(), &network, request)?;
+        let finished = self.run(&duals.ctx, &duals.network, request)?;
         let sites = keep.iter().copied().chain([finished.outputs]);
         Ok(sites.map(|site| finished.arrays(site, |x| x.tangent())).collect())
     }

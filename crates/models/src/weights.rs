@@ -1,4 +1,4 @@
-use exegete_core::{Array, Error, ParameterGroup, Result};
+use exegete_core::{Error, ParameterGroup, Result};
 use exegete_engine::{Dual, Real, Scalar, Tensor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -159,27 +159,20 @@ impl<T: Scalar> Source<T> for Replaced<'_, T> {
     }
 }
 
-/// The parameters of a built network as dual numbers, with tangents for some of them.
-pub(crate) struct WithTangents<'a, R> {
-    pub(crate) base: &'a BTreeMap<String, Param<R>>,
-    pub(crate) tangents: BTreeMap<&'a str, &'a Array>,
-}
+/// The parameters of a built network as dual numbers that do not move.
+pub(crate) struct Still<'a, R>(pub(crate) &'a BTreeMap<String, Param<R>>);
 
-impl<R: Real> Source<Dual<R>> for WithTangents<'_, R> {
+impl<R: Real> Source<Dual<R>> for Still<'_, R> {
     fn find(&self, &Wanted { name, .. }: &Wanted<'_>) -> Result<Option<Tensor<Dual<R>>>> {
-        let Some(param) = self.base.get(name) else { return Ok(None) };
-        let values = param.value.data().iter();
-        let data = match self.tangents.get(name) {
-            Some(tangent) => {
-                values.zip(&tangent.data).map(|(&v, &t)| Dual { v, t: R::from_f64(t.into()) }).collect()
-            }
-            None => values.map(|&v| Dual { v, t: R::default() }).collect(),
+        let dual = |&v: &R| Dual { v, t: R::default() };
+        let tensor = |value: &Tensor<R>| {
+            Tensor::new(value.rows(), value.cols(), value.data().iter().map(dual).collect())
         };
-        Ok(Some(Tensor::new(param.value.rows(), param.value.cols(), data)))
+        Ok(self.0.get(name).map(|param| tensor(&param.value)))
     }
 
     fn contains(&self, name: &str) -> bool {
-        self.base.contains_key(name)
+        self.0.contains_key(name)
     }
 }
 

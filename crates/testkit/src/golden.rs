@@ -1,6 +1,6 @@
 //! Expected values recorded from PyTorch and transformers; `golden/README.md` describes the files.
 
-use exegete_core::{Array, Error, Example, Result};
+use exegete_core::{Array, Error, Example, Label, Result};
 use safetensors::{Dtype, SafeTensors};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -199,6 +199,63 @@ pub fn training() -> Result<Vec<Training>> {
         };
         case.values = all.iter().filter_map(own).collect();
         cases.push(case);
+    }
+    Ok(cases)
+}
+
+/// Labels of a golden model's inputs, and what transformers makes of them.
+#[derive(Debug, Deserialize)]
+pub struct Losses {
+    /// The model's folder.
+    pub folder: String,
+    /// One an input.
+    pub labels: Vec<Right>,
+    /// The loss of each input by itself.
+    pub losses: Vec<f64>,
+    /// The parameters whose gradients are stored.
+    pub parameters: Vec<String>,
+    /// The gradient of the losses' sum, by parameter.
+    #[serde(skip)]
+    pub gradients: Vec<Array>,
+}
+
+/// A label as the file writes it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Right {
+    /// Of the whole text.
+    Class(usize),
+    /// Of each token, where it has one.
+    Tokens(Vec<Option<usize>>),
+    /// The first and the last token of the answer.
+    Span(usize, usize),
+}
+
+impl From<&Right> for Label {
+    fn from(right: &Right) -> Self {
+        match right {
+            Right::Class(class) => Self::Class(*class),
+            Right::Tokens(classes) => Self::Tokens(classes.clone()),
+            Right::Span(first, last) => Self::Span(*first, *last),
+        }
+    }
+}
+
+/// Every case of `golden/losses.json`.
+pub fn losses() -> Result<Vec<Losses>> {
+    #[derive(Deserialize)]
+    struct File {
+        cases: Vec<Losses>,
+    }
+    let File { mut cases } = read_json(&root().join("../losses.json"))?;
+    let path = root().join("../losses.safetensors");
+    let mut stored = tensors(&path)?;
+    for case in &mut cases {
+        for name in &case.parameters {
+            let key = format!("{}/{name}", case.folder);
+            let found = stored.remove(&key).ok_or_else(|| unreadable(&path, &format!("no '{key}'")))?;
+            case.gradients.push(found);
+        }
     }
     Ok(cases)
 }

@@ -1,4 +1,4 @@
-use exegete_core::task::{Contest, Decided, Reading, Widths};
+use exegete_core::task::{Contest, Decided, Labelled, Reading, Widths};
 use exegete_core::{Axis, Card, Choice, Logits, Quantity, Resolving, Result, Scores, Target, Task, Term};
 
 /// The word that comes after each token: what a causal language model answers. What it predicts comes after the last.
@@ -27,6 +27,10 @@ impl Task for NextToken {
 
     fn answers_in_text(&self) -> bool {
         true
+    }
+
+    fn labelled(&self) -> Labelled {
+        Labelled::Tokens
     }
 
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {

@@ -92,6 +92,7 @@ impl Quantity {
                 choice.index == Some(first)
             }
             Self::Loss(Some(Label::Class(index))) => *index == first,
+            Self::Loss(Some(Label::Span(start, end))) => (*start, *end) == decided,
             Self::Start(Some(start)) => *start == first,
             Self::End(Some(end)) => *end == last,
             Self::Answer(Some(span)) => *span == decided,

@@ -230,6 +230,12 @@ impl Term {
         Self::new(first + index, 1.0, Norm::Over { first, stride: 1, count })
     }
 
+    /// The same with its weight multiplied.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self { weight: self.weight * factor, ..self }
+    }
+
     fn log_prob(&self, z: &[f64]) -> f64 {
         let own = z[self.index];
         match self.norm {

@@ -1,5 +1,5 @@
 use super::contest::softmax;
-use super::{Classes, Contest, Reading, Spelling, Task, Widths, whole_text};
+use super::{Classes, Contest, Labelled, Reading, Spelling, Task, Widths, whole_text};
 use crate::target::{Resolving, Term};
 use crate::{Axis, Card, Logits, Quantity, Result, Scores, Target};
 
@@ -35,8 +35,8 @@ impl Task for Classification {
         Classes::One
     }
 
-    fn labels_whole_texts(&self) -> bool {
-        true
+    fn labelled(&self) -> Labelled {
+        Labelled::Text
     }
 
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {

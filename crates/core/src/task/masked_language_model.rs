@@ -1,6 +1,6 @@
-use super::{Contest, Decided, Reading, Spelling, Task, Widths};
+use super::{Contest, Decided, Labelled, Reading, Spelling, Task, Widths, by_token};
 use crate::target::{Resolving, Term};
-use crate::{Axis, Card, Logits, Quantity, Result, Scores, Target};
+use crate::{Axis, Card, Label, Logits, Quantity, Result, Scores, Target};
 
 /// The word behind each mask.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +38,10 @@ impl Task for MaskedLanguageModel {
         true
     }
 
+    fn labelled(&self) -> Labelled {
+        Labelled::Tokens
+    }
+
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {
         let masked = (0..reading.encoded.len()).filter(|&position| reading.is_masked(position));
         Ok(Scores::Fills(masked.map(|position| reading.words_at(position)).collect()))
@@ -47,7 +51,8 @@ impl Task for MaskedLanguageModel {
         match quantity {
             Quantity::Token(position, word) => Ok(Quantity::Token(at.position(*position)?, at.word(word)?)),
             other => {
-                Err(other.misplaced("this model guesses words at positions: say which, as token:POS=WORD"))
+                let instead = "this model guesses words at positions: say which, as token:POS=WORD";
+                by_token::loss(at, other, instead)
             }
         }
     }
@@ -55,6 +60,7 @@ impl Task for MaskedLanguageModel {
     fn places(&self, quantity: &Quantity) -> Option<Vec<usize>> {
         match quantity {
             Quantity::Token(position, _) => Some(vec![*position]),
+            Quantity::Loss(Some(label)) => label.places(),
             _ => None,
         }
     }
@@ -62,6 +68,8 @@ impl Task for MaskedLanguageModel {
     fn terms(&self, _: &Card, target: &Target, logits: &Logits) -> Result<Vec<Term>> {
         match &target.quantity {
             Quantity::Token(position, word) => Ok(vec![Term::at(*position, target.index(word)?, logits)]),
+            Quantity::Loss(Some(Label::Tokens(classes))) => by_token::loss_terms(classes, logits),
+            Quantity::Loss(Some(_)) => Err(Labelled::Tokens.misfit()),
             _ => Err(target.unresolved()),
         }
     }

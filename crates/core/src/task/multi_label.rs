@@ -1,5 +1,5 @@
 use super::contest::sigmoid;
-use super::{Classes, Contest, Decided, Reading, Spelling, Task, Widths, whole_text};
+use super::{Classes, Contest, Decided, Labelled, Reading, Spelling, Task, Widths, whole_text};
 use crate::target::{Norm, Resolving, Term};
 use crate::{Axis, Card, Logits, Quantity, Result, Scores, Target};
 
@@ -31,8 +31,8 @@ impl Task for MultiLabel {
         Classes::Any
     }
 
-    fn labels_whole_texts(&self) -> bool {
-        true
+    fn labelled(&self) -> Labelled {
+        Labelled::Text
     }
 
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {

@@ -1,7 +1,7 @@
 use super::contest::softmax;
-use super::{Contest, Decided, Reading, Spelling, Task, Widths};
+use super::{Contest, Decided, Labelled, Reading, Spelling, Task, Widths};
 use crate::target::{Norm, Resolving, Term};
-use crate::{Answer, Axis, Card, Encoded, Error, Logits, Quantity, Result, Scores, Span, Target};
+use crate::{Answer, Axis, Card, Encoded, Error, Label, Logits, Quantity, Result, Scores, Span, Target};
 
 /// A span of the context.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +43,10 @@ impl Task for QuestionAnswering {
         true
     }
 
+    fn labelled(&self) -> Labelled {
+        Labelled::Span
+    }
+
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {
         answer(reading.encoded, reading.logits).map(Scores::Answer)
     }
@@ -55,6 +59,9 @@ impl Task for QuestionAnswering {
             Quantity::Start(at) => Quantity::Start(Some(known(*at, &|| Ok(best()?.0))?)),
             Quantity::End(at) => Quantity::End(Some(known(*at, &|| Ok(best()?.1))?)),
             Quantity::Answer(at) => Quantity::Answer(Some(at.map_or_else(best, Ok)?)),
+            Quantity::Loss(known) if matches!(known.as_ref().or(at.label), Some(Label::Span(..))) => {
+                Quantity::Loss(known.as_ref().or(at.label).cloned())
+            }
             other => return Err(other.misplaced("this model answers with a span: use answer, start or end")),
         })
     }
@@ -64,10 +71,14 @@ impl Task for QuestionAnswering {
         let side = |side: usize| Norm::Over { first: side, stride: 2, count: tokens };
         let start = |at: usize| Term::new(at * 2, 1.0, side(0));
         let end = |at: usize| Term::new(at * 2 + 1, 1.0, side(1));
-        match target.quantity {
-            Quantity::Start(Some(at)) => Ok(vec![start(at)]),
-            Quantity::End(Some(at)) => Ok(vec![end(at)]),
-            Quantity::Answer(Some((first, last))) => Ok(vec![start(first), end(last)]),
+        match &target.quantity {
+            Quantity::Start(Some(at)) => Ok(vec![start(*at)]),
+            Quantity::End(Some(at)) => Ok(vec![end(*at)]),
+            Quantity::Answer(Some((first, last))) => Ok(vec![start(*first), end(*last)]),
+            Quantity::Loss(Some(Label::Span(first, last))) => {
+                Ok(vec![start(*first).times(0.5), end(*last).times(0.5)])
+            }
+            Quantity::Loss(Some(_)) => Err(Labelled::Span.misfit()),
             _ => Err(target.unresolved()),
         }
     }

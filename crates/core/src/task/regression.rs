@@ -1,4 +1,4 @@
-use super::{Reading, Spelling, Task, Widths, whole_text};
+use super::{Labelled, Reading, Spelling, Task, Widths, whole_text};
 use crate::target::{Resolving, Term};
 use crate::{Axis, Card, Choice, Error, Label, Logits, Quantity, Result, Scores, Target};
 
@@ -26,8 +26,8 @@ impl Task for Regression {
         vec![Axis::Class(widths.labels)]
     }
 
-    fn labels_whole_texts(&self) -> bool {
-        true
+    fn labelled(&self) -> Labelled {
+        Labelled::Text
     }
 
     fn gives_probabilities(&self) -> bool {

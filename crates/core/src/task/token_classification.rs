@@ -1,7 +1,7 @@
 use super::contest::softmax;
-use super::{Contest, Reading, Spelling, Task, Widths};
+use super::{Contest, Labelled, Reading, Spelling, Task, Widths, by_token};
 use crate::target::{Resolving, Term};
-use crate::{Axis, Card, Logits, Quantity, Result, Scores, Tag, Target, Unit, Units};
+use crate::{Axis, Card, Label, Logits, Quantity, Result, Scores, Tag, Target, Unit, Units};
 
 /// A label for every word.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +27,10 @@ impl Task for TokenClassification {
         vec![Axis::Token, Axis::Class(widths.labels)]
     }
 
+    fn labelled(&self) -> Labelled {
+        Labelled::Tokens
+    }
+
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {
         let tag = |unit: Unit| tag(reading, &unit);
         Ok(Scores::Tags(Units::Word.of(reading.encoded).into_iter().filter_map(tag).collect()))
@@ -35,13 +39,15 @@ impl Task for TokenClassification {
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {
         match quantity {
             Quantity::Tag(position, label) => Ok(Quantity::Tag(at.position(*position)?, at.class(label)?)),
-            other => Err(other.misplaced("this model labels every token: say which, as tag:POS=LABEL")),
+            other => by_token::loss(at, other, "this model labels every token: say which, as tag:POS=LABEL"),
         }
     }
 
     fn terms(&self, _: &Card, target: &Target, logits: &Logits) -> Result<Vec<Term>> {
         match &target.quantity {
             Quantity::Tag(position, label) => Ok(vec![Term::at(*position, target.index(label)?, logits)]),
+            Quantity::Loss(Some(Label::Tokens(classes))) => by_token::loss_terms(classes, logits),
+            Quantity::Loss(Some(_)) => Err(Labelled::Tokens.misfit()),
             _ => Err(target.unresolved()),
         }
     }

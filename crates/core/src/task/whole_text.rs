@@ -1,5 +1,6 @@
 //! What the tasks share whose output is about the whole text, \[C\].
 
+use super::Labelled;
 use crate::target::{Norm, Resolving, Term};
 use crate::{Card, ClassScore, Error, Label, Logits, Quantity, Result, Scores, Target};
 
@@ -20,6 +21,7 @@ pub(super) fn resolve(
 
 /// A label that is no number.
 pub(super) fn no_number(label: &Label) -> Result<Label> {
+    Labelled::Text.check(label)?;
     match label {
         Label::Value(_) => Err(Error::Request("only a regression has a number for a label".into())),
         label => Ok(label.clone()),
@@ -66,6 +68,7 @@ fn loss_terms(label: &Label, card: &Card, classes: usize, norm: Norm) -> Result<
         }
         Label::Soft(given) | Label::Labels(given) => Err(misfit(given.len())),
         Label::Value(_) => Err(Error::Request(format!("{} has no numeric labels", card.name))),
+        Label::Tokens(_) | Label::Span(..) => Err(Labelled::Text.misfit()),
     }
 }
 

@@ -95,6 +95,9 @@ impl Tally {
                 self.pairs.push(((*value).into(), said));
                 return Ok(());
             }
+            Label::Tokens(_) | Label::Span(..) => {
+                return Err(Error::Unsupported("only labels of whole texts are evaluated".into()));
+            }
         };
         self.right += usize::from(gold == said);
         for (class, hits) in self.hits.iter_mut().enumerate() {

@@ -25,7 +25,7 @@ use crate::loss::{Objective, supervised};
 use crate::opened::{Opened, Parts};
 use crate::run::Noise;
 use crate::weights::Param;
-use exegete_core::{Error, Example, Label, Model, Open, Plan, Record, Result, Row, Site};
+use exegete_core::{Error, Example, Label, Learner, Model, Open, Result, Row, Site};
 pub use exegete_engine::Optimiser;
 use exegete_engine::{Context, Moments, Slope, Update};
 use std::collections::BTreeMap;
@@ -244,19 +244,9 @@ impl Trainer {
 
     /// Cuts a batch so that the activations of each part fit the memory.
     fn parts(&self, rows: &[Row]) -> Vec<Range<usize>> {
-        let plan = Plan {
-            keep: self.model.sites().words().into_iter().collect(),
-            start: None,
-            record: Record::Gradient,
-        };
-        let c = &self.model.parts.config;
-        let tokens = |row: &Row| row.encoded.len();
-        let more = |row: &Row| 2 * c.hidden_size + c.intermediate_size + c.num_attention_heads * tokens(row);
         let (mut parts, mut first, mut bytes) = (Vec::new(), 0, 0);
         for (i, row) in rows.iter().enumerate() {
-            // Beside what an input's gradient needs, parameters need the inputs of every product, and dropout its outputs.
-            let own = self.model.bytes(row, &plan)
-                + c.num_hidden_layers * tokens(row) * more(row) * size_of::<f32>();
+            let own = self.model.learning_bytes(row);
             if bytes + own > self.settings.memory_bytes && i > first {
                 parts.push(first..i);
                 (first, bytes) = (i, 0);

@@ -40,6 +40,13 @@ fn cases() -> Vec<(Quantity, &'static dyn Task, Vec<usize>)> {
         (Q::Answer(Some((2, 3))), &task::QUESTION_ANSWERING, vec![4, 2]),
         (Q::Tag(1, choice(2)), &task::TOKEN_CLASSIFICATION, vec![4, 3]),
         (Q::Token(3, choice(4)), &task::MASKED_LANGUAGE_MODEL, vec![4, 5]),
+        (Q::Loss(Some(L::Span(1, 3))), &task::QUESTION_ANSWERING, vec![4, 2]),
+        (
+            Q::Loss(Some(L::Tokens(vec![None, Some(2), Some(0), None]))),
+            &task::TOKEN_CLASSIFICATION,
+            vec![4, 3],
+        ),
+        (Q::Loss(Some(L::Tokens(vec![Some(4), None, None, None]))), &task::MASKED_LANGUAGE_MODEL, vec![4, 5]),
     ]
 }
 

@@ -4,6 +4,7 @@ use crate::Place;
 use crate::evidence::{Again, Evidence, Level, Scored};
 use crate::{Baseline, Job, Meaning, Method, Picked, Request, explain};
 use exegete_core::report::{Attribution, Checks, Item};
+use exegete_core::task::Labelled;
 use exegete_core::{Driver, Example, Model, Row, Site, Units};
 use exegete_models::{Options, load};
 use exegete_testkit::golden;
@@ -74,7 +75,7 @@ fn every_model_gets_its_evidence() {
             attribution(&*model, "a film that is not so bad", "gradient_x_input", Level::Default);
         let (name, task) = (&model.card().name, model.card().task);
         let hiding = checks.hiding.unwrap();
-        let whole = task.labels_whole_texts();
+        let whole = task.labelled() == Labelled::Text;
         assert_eq!(hiding.masker == "delete", whole, "{name} hides by {}", hiding.masker);
         let numbers = !task.gives_probabilities();
         assert_eq!(hiding.target.ends_with(":prob"), !numbers, "{name} reads {}", hiding.target);
