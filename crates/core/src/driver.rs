@@ -12,7 +12,8 @@ pub use learn::Supervised;
 pub use memory::{Keeper, Key, Memory};
 use serde::Serialize;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Cuts rows into micro-batches, resumes edited rows from the last cut before their edits, and counts.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct Driver {
     pub memory_bytes: usize,
     /// The most tokens in one micro-batch: enough to keep every thread busy, not so many that a corpus needs much memory.
     pub batch_tokens: usize,
+    /// Set from anywhere, it stops the work before the next batch; what was read until then stays remembered.
+    pub stop: Arc<AtomicBool>,
     spent: Mutex<Spent>,
     memory: Mutex<Memory>,
 }
@@ -73,7 +76,8 @@ impl Driver {
     /// A driver with this budget for activations.
     pub fn new(memory_bytes: usize) -> Self {
         let memory = Mutex::new(Memory::new(MEMORY_BYTES));
-        Self { memory_bytes, batch_tokens: 2048, spent: Mutex::default(), memory }
+        let stop = Arc::default();
+        Self { memory_bytes, batch_tokens: 2048, stop, spent: Mutex::default(), memory }
     }
 
     /// The same with another memory of what was answered.
@@ -199,6 +203,7 @@ impl Driver {
         range: Range<usize>,
         visit: Visit,
     ) -> Result<()> {
+        self.check_stop()?;
         let pass = Counted::new(open.forward(rows, plan)?);
         let outcome = visit(range, &pass);
         let work = pass.work();
@@ -209,6 +214,10 @@ impl Driver {
         spent.ops += work.ops;
         spent.peak_bytes = spent.peak_bytes.max(work.peak_bytes);
         outcome
+    }
+
+    fn check_stop(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
     }
 
     /// A count stays a count, even where another thread panicked while it held the lock.

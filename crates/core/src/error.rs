@@ -15,6 +15,9 @@ pub enum Error {
     /// A sound request that this model cannot serve.
     #[error("{0}")]
     Unsupported(String),
+    /// The work was told to stop before its end; what was finished is kept.
+    #[error("stopped before the end")]
+    Stopped,
 }
 
 impl Error {
@@ -27,6 +30,7 @@ impl Error {
             Self::Model(m) => Self::Model(prefix(m)),
             Self::Request(m) => Self::Request(prefix(m)),
             Self::Unsupported(m) => Self::Unsupported(prefix(m)),
+            Self::Stopped => Self::Stopped,
         }
     }
 }

@@ -123,3 +123,20 @@ fn errors_of_the_visitor_and_of_the_model_come_through() {
     let refuse = &mut |_, _: &dyn Pass| Err(exegete_core::Error::Request("enough".into()));
     assert_eq!(driver.passes(&toy, &rows, &Plan::default(), refuse).unwrap_err().to_string(), "enough");
 }
+
+/// What was read before the stop is remembered, so that going on runs only the rest.
+#[test]
+fn work_stops_when_told_to_and_goes_on_where_it_was() {
+    let toy = Toy::default();
+    let rows: Vec<Row> = ["good", "bad film", "not good"].iter().map(|text| row(&toy, text)).collect();
+    let mut driver = Driver::default();
+    driver.batch_tokens = 1;
+    let whole = outputs(&Driver::default(), &toy, &rows);
+    let one = driver.read_all(&toy, &rows[..1], &Outputs).unwrap();
+    driver.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(driver.read_all(&toy, &rows, &Outputs), Err(exegete_core::Error::Stopped));
+    assert_eq!(driver.spent().forward_rows, 1);
+    driver.stop.store(false, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(driver.read_all(&toy, &rows, &Outputs).unwrap(), whole);
+    assert_eq!((one[0].clone(), driver.spent().forward_rows), (whole[0].clone(), 3));
+}

@@ -97,6 +97,7 @@ impl Driver {
         }
         let rows = asking(given);
         self.pieces(&rows, 1, memory_bytes, bytes_of, &mut |range| {
+            self.check_stop()?;
             visit(range.clone(), &rows[range.clone()], &labels[range.clone()])?;
             self.counter().forward_rows += range.len();
             Ok(())

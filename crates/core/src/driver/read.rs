@@ -121,6 +121,7 @@ impl Driver {
         }
         let reader = readout.of_output().ok_or_else(no_inside)?;
         let examples = rows.iter().map(example).collect::<Result<Vec<Example>>>()?;
+        self.check_stop()?;
         model.predict_each(&examples, &mut |range, predictions| {
             self.counter().forward_rows += predictions.len();
             let rows = rows.get(range.clone()).unwrap_or_default();
