@@ -7,6 +7,7 @@
 // The reader belongs to the program and takes these names from the library, which has them from here.
 extern crate exegete_core as exegete;
 
+use exegete::task::{CLASSIFICATION, QUESTION_ANSWERING};
 use exegete::{Example, Task};
 use libfuzzer_sys::fuzz_target;
 use program::input::{Ask, Source};
@@ -17,13 +18,6 @@ use std::path::Path;
 #[path = "../../crates/exegete/src"]
 mod program {
     pub(crate) mod input;
-}
-
-/// What the reader takes from the rest of the program.
-mod model {
-    pub(crate) fn field_names(task: exegete::Task) -> [&'static str; 2] {
-        if task == exegete::Task::QuestionAnswering { ["question", "context"] } else { ["text", "pair"] }
-    }
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -44,7 +38,7 @@ fn check(path: &Path, size: usize, options: u8) {
         label_column: given(6, "y"),
         ..Ask::default()
     };
-    let task = if options >> 2 & 1 == 1 { Task::QuestionAnswering } else { Task::Classification };
+    let task: &'static dyn Task = if options >> 2 & 1 == 1 { &QUESTION_ANSWERING } else { &CLASSIFICATION };
     let mut source = match Source::open(&ask, task) {
         Err(error) => return assert!(!error.to_string().is_empty()),
         Ok(source) => source,
