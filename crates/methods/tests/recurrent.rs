@@ -4,14 +4,15 @@
 use exegete_core::conformance::{Subject, check};
 use exegete_core::report::{Attribution, Item};
 use exegete_core::{Driver, Example, Model, Site, predict};
-use exegete_methods::{Picked, Place, Request, explain};
+use exegete_methods::{Masker, Picked, Place, Request, explain};
 use exegete_testkit::Toy;
 
 const TEXT: &str = "not good film but bad film good";
 
 fn explained(method: &str, target: &str, site: Place) -> exegete_core::Result<Vec<Item>> {
     let methods = Picked::all(&[method], &[])?;
-    let request = Request { methods, targets: vec![target.parse()?], site, ..Request::default() };
+    let masker = Some(Masker::Delete);
+    let request = Request { methods, targets: vec![target.parse()?], site, masker, ..Request::default() };
     explain(&Toy::recurrent(), &Driver::default(), &Example::text(TEXT), &request)
 }
 

@@ -94,3 +94,21 @@ fn a_check_is_one_file_and_one_line() {
         );
     }
 }
+
+/// A check whose file is there but not in the list would never be made.
+#[test]
+fn every_check_is_listed() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/evidence");
+    let mut files = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let Some(name) = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| path.is_file()) else {
+            continue;
+        };
+        if std::fs::read_to_string(&path).unwrap().contains(": Check =") {
+            files += 1;
+            assert!(include_str!("../mod.rs").contains(&format!("\n    {name}::")), "{name} is in no list");
+        }
+    }
+    assert!(files > 1, "{files}");
+}

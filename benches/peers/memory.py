@@ -1,0 +1,50 @@
+"""The most memory that explaining a masked language model takes: BERT-base size, random weights, 30,522 words.
+
+Not against a peer: the limit is `--memory` plus the weights, and the program must keep to it.
+"""
+
+import argparse
+import pathlib
+import resource
+import subprocess
+import tempfile
+
+import torch
+import transformers
+
+TEXT = "the film is warm and honest but the story is very long and [MASK] with great acting"
+TARGET = "token:13=dull"
+
+
+def make(folder: pathlib.Path) -> int:
+    """Saves a model with a vocabulary of whole words; gives the bytes of its weights."""
+    torch.manual_seed(0)
+    model = transformers.BertForMaskedLM(transformers.BertConfig())
+    model.save_pretrained(folder)
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words += sorted(set(TEXT.replace("[MASK]", "dull").split()))
+    words += [f"w{i}" for i in range(model.config.vocab_size - len(words))]
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n")
+    return (folder / "model.safetensors").stat().st_size
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--program", default="target/release/exegete")
+    arguments.add_argument("--memory", type=int, default=512, help="MiB")
+    arguments.add_argument("--samples", type=int, default=5000)
+    given = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        weights = make(pathlib.Path(folder)) >> 20
+        command = [given.program, "explain", TEXT, "--model", folder, "--target", TARGET, "--method", "lime"]
+        command += ["--set", f"samples={given.samples}", "--memory", f"{given.memory}M", "--format", "json"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    allowed = given.memory + weights
+    print(f"lime, {given.samples} samples, and the default evidence: {peak} MiB resident at most")
+    print(f"allowed: {given.memory} MiB of activations and {weights} MiB of weights, {peak / allowed:.2f} of it used")
+    assert peak <= allowed, "more than is allowed"
+
+
+if __name__ == "__main__":
+    main()
