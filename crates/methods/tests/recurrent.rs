@@ -11,7 +11,7 @@ const TEXT: &str = "not good film but bad film good";
 
 fn explained(method: &str, target: &str, site: Place) -> exegete_core::Result<Vec<Item>> {
     let methods = Picked::all(&[method], &[])?;
-    let masker = Some(Masker::Delete);
+    let masker = (method == "leave_one_out").then_some(Masker::Delete);
     let request = Request { methods, targets: vec![target.parse()?], site, masker, ..Request::default() };
     explain(&Toy::recurrent(), &Driver::default(), &Example::text(TEXT), &request)
 }
