@@ -4,21 +4,11 @@
 //! task is question answering, a second text is given, and columns are named for the text, its pair and the label.
 #![no_main]
 
-// The reader belongs to the program and takes these names from the library, which has them from here.
-extern crate exegete_core as exegete;
-
+use exegete::request::{TextInput, TextReader};
 use exegete::task::{CLASSIFICATION, QUESTION_ANSWERING};
 use exegete::{Example, Task};
 use libfuzzer_sys::fuzz_target;
-use program::input::{Ask, Source};
 use std::path::Path;
-
-/// The program's own source; the rest of its interface is not needed here.
-#[allow(dead_code, unused_imports)]
-#[path = "../../crates/exegete/src"]
-mod program {
-    pub(crate) mod input;
-}
 
 fuzz_target!(|data: &[u8]| {
     let Some((&options, content)) = data.split_first() else { return };
@@ -29,23 +19,23 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn check(path: &Path, size: usize, options: u8) {
-    let given = |bit: u8, name: &'static str| (options >> bit & 1 == 1).then_some(name);
-    let ask = Ask {
-        input: Some(path),
+    let given = |bit: u8, name: &'static str| (options >> bit & 1 == 1).then(|| name.to_owned());
+    let texts = TextInput {
+        input: Some(path.to_owned()),
         pair: given(3, "a pair"),
         text_column: given(4, "a"),
         pair_column: given(5, "b"),
         label_column: given(6, "y"),
-        ..Ask::default()
+        ..TextInput::default()
     };
     let task: &'static dyn Task = if options >> 2 & 1 == 1 { &QUESTION_ANSWERING } else { &CLASSIFICATION };
-    let mut source = match Source::open(&ask, task) {
+    let mut source = match TextReader::open(&texts, task) {
         Err(error) => return assert!(!error.to_string().is_empty()),
         Ok(source) => source,
     };
     let (mut length, mut line) = (0, 0);
     loop {
-        match source.next() {
+        match source.read() {
             Err(error) => return assert!(!error.to_string().is_empty()),
             Ok(None) => break,
             Ok(Some(example)) => length += checked(&example),

@@ -1,7 +1,7 @@
 //! Bytes as a saved report: refused in one line, or written in every format and read back as it was.
 #![no_main]
 
-use exegete_render::{Format, Options, read, render};
+use exegete_render::{Format, RenderOptions, read, render};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -9,7 +9,7 @@ fuzz_target!(|data: &[u8]| {
         Err(error) => return assert_one_line(&error.to_string()),
         Ok(report) => report,
     };
-    for options in [Options::default(), Options { colour: true, width: 0 }] {
+    for options in [RenderOptions::default(), RenderOptions { colour: true, width: 0 }] {
         for format in Format::ALL {
             let written = render(&report, format, &options);
             assert!(written.ends_with('\n'), "{}", format.name());

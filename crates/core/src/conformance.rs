@@ -12,13 +12,14 @@ mod measure;
 mod sites;
 mod starts;
 
-use crate::{Example, Model, Result};
+use crate::{Error, Example, Model, Result};
 use ground::Ground;
 use measure::Tally;
 use serde::Serialize;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The model under test.
-pub struct Subject<'a> {
+pub struct ConformanceSubject<'a> {
     /// The model as it is used.
     pub fast: &'a dyn Model,
     /// The same weights, computed in double precision.
@@ -78,14 +79,21 @@ const TESTS: [Test; 13] = [
 ];
 
 /// Runs every check with the default extent. An error means that the suite could not start.
-pub fn check(subject: &Subject) -> Result<Vec<Check>> {
+pub fn check(subject: &ConformanceSubject) -> Result<Vec<Check>> {
     check_with(subject, Extent::default())
 }
 
 /// Runs every check. An error means that the suite could not start.
-pub fn check_with(subject: &Subject, extent: Extent) -> Result<Vec<Check>> {
+pub fn check_with(subject: &ConformanceSubject, extent: Extent) -> Result<Vec<Check>> {
+    check_until(subject, extent, &AtomicBool::new(false))
+}
+
+/// The same, ending with [`Error::Stopped`] after the check at hand once the flag is set.
+pub fn check_until(subject: &ConformanceSubject, extent: Extent, stop: &AtomicBool) -> Result<Vec<Check>> {
     let ground = Ground::new(subject, extent)?;
-    Ok(TESTS.iter().map(|test| run(&ground, test)).collect())
+    let test =
+        |test: &Test| if stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(run(&ground, test)) };
+    TESTS.iter().map(test).collect()
 }
 
 fn run(ground: &Ground, (name, limit, test): &Test) -> Check {

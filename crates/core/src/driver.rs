@@ -3,17 +3,21 @@
 mod counted;
 mod learn;
 mod memory;
+mod moved;
 mod read;
 mod resume;
+mod watch;
 
 use crate::{Array, Error, Open, Pass, Plan, Result, Row, Site};
 use counted::Counted;
 pub use learn::Supervised;
-pub use memory::{Keeper, Key, Memory};
+pub use memory::{CacheStore, Key, PredictionCache};
+use moved::Moved;
 use serde::Serialize;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+pub use watch::Advance;
 
 /// Cuts rows into micro-batches, resumes edited rows from the last cut before their edits, and counts.
 #[derive(Debug)]
@@ -25,7 +29,9 @@ pub struct Driver {
     /// Set from anywhere, it stops the work before the next batch; what was read until then stays remembered.
     pub stop: Arc<AtomicBool>,
     spent: Mutex<Spent>,
-    memory: Mutex<Memory>,
+    memory: Mutex<PredictionCache>,
+    watcher: watch::Watcher,
+    texts: AtomicUsize,
 }
 
 /// What a driver has spent so far.
@@ -60,6 +66,23 @@ impl Spent {
     }
 }
 
+/// Rows of a model under a plan.
+#[derive(Clone, Copy)]
+struct Planned<'a> {
+    open: &'a dyn Open,
+    rows: &'a [Row],
+    plan: &'a Plan,
+}
+
+impl Planned<'_> {
+    fn at(self, range: Range<usize>) -> Self {
+        Self { rows: &self.rows[range], ..self }
+    }
+}
+
+/// Runs the rows of one micro-batch.
+type Batch<'a> = &'a mut dyn FnMut(Range<usize>) -> Result<()>;
+
 /// What a run of micro-batches is handed to: the rows' places in the whole, and their pass.
 type Visit<'a> = &'a mut dyn FnMut(Range<usize>, &dyn Pass) -> Result<()>;
 
@@ -75,14 +98,21 @@ impl Default for Driver {
 impl Driver {
     /// A driver with this budget for activations.
     pub fn new(memory_bytes: usize) -> Self {
-        let memory = Mutex::new(Memory::new(MEMORY_BYTES));
-        let stop = Arc::default();
-        Self { memory_bytes, batch_tokens: 2048, stop, spent: Mutex::default(), memory }
+        let memory = Mutex::new(PredictionCache::new(MEMORY_BYTES));
+        Self {
+            memory_bytes,
+            batch_tokens: 2048,
+            stop: Arc::default(),
+            spent: Mutex::default(),
+            memory,
+            watcher: watch::Watcher::default(),
+            texts: AtomicUsize::default(),
+        }
     }
 
     /// The same with another memory of what was answered.
     #[must_use]
-    pub fn remembering(self, memory: Memory) -> Self {
+    pub fn remembering(self, memory: PredictionCache) -> Self {
         Self { memory: Mutex::new(memory), ..self }
     }
 
@@ -97,74 +127,55 @@ impl Driver {
     /// comes before is computed once a text.
     pub fn passes(&self, open: &dyn Open, rows: &[Row], plan: &Plan, visit: Visit) -> Result<()> {
         plan.check_pairs(rows)?;
+        let all = Planned { open, rows, plan };
         match resume::Resumption::find(open, rows, plan, self.memory_bytes / 4) {
-            Some(resumption) => self.resumed(open, rows, plan, &resumption, visit),
-            None => {
-                let run =
-                    &mut |range: Range<usize>| self.one_pass(open, &rows[range.clone()], plan, range, visit);
-                self.batches(open, rows, plan, self.memory_bytes, run)
-            }
+            Some(resumption) => self.resumed(all, &resumption, visit),
+            None => self.batches(all, self.memory_bytes, &mut |range| {
+                self.one_pass(all.at(range.clone()), range, visit)
+            }),
         }
     }
 
-    /// Jacobian-vector products of rows, in order and within the budget: see [`Open::jvp`].
-    pub fn jvp(
-        &self,
-        open: &dyn Open,
-        rows: &[Row],
-        site: Site,
-        directions: &[Array],
-        keep: &[Site],
-    ) -> Result<Vec<Vec<Array>>> {
-        let mut all = vec![Vec::with_capacity(rows.len()); keep.len() + 1];
+    /// The same with how the kept sites move where every row moves along one direction at a site: see [`Open::jvp`].
+    fn moves(&self, all: Planned<'_>, (site, direction): (Site, &Array), visit: Visit) -> Result<()> {
+        let Planned { open, rows, plan } = all;
+        let outputs = open.sites().outputs()?;
         // Every number has a tangent beside it.
-        let run = &mut |range: Range<usize>| {
-            let found = open.jvp(&rows[range.clone()], site, &directions[range.clone()], keep)?;
-            all.iter_mut().zip(found).for_each(|(all, found)| all.extend(found));
+        self.batches(all, self.memory_bytes / 2, &mut |range| {
+            self.check_stop()?;
+            let directions = vec![direction.clone(); range.len()];
+            let moved = open.jvp(&rows[range.clone()], site, &directions, &plan.keep)?;
             self.counter().forward_rows += range.len();
-            Ok(())
-        };
-        self.batches(open, rows, &Plan::keep(keep), self.memory_bytes / 2, run)?;
-        Ok(all)
+            visit(range, &Moved { outputs, sites: &plan.keep, moved })
+        })
     }
 
-    fn resumed(
-        &self,
-        open: &dyn Open,
-        rows: &[Row],
-        plan: &Plan,
-        resumption: &resume::Resumption,
-        visit: Visit,
-    ) -> Result<()> {
+    fn resumed(&self, all: Planned<'_>, resumption: &resume::Resumption, visit: Visit) -> Result<()> {
+        let Planned { open, rows, plan } = all;
         let mut starts = Vec::with_capacity(resumption.bases.len());
         let keep = Plan::keep([resumption.cut]);
+        let bases = Planned { open, rows: &resumption.bases, plan: &keep };
         let run = &mut |range: Range<usize>| {
-            self.one_pass(open, &resumption.bases[range.clone()], &keep, range, &mut |range, pass| {
+            self.one_pass(bases.at(range.clone()), range, &mut |range, pass| {
                 for row in 0..range.len() {
                     starts.push(pass.value(resumption.cut, row)?.into());
                 }
                 Ok(())
             })
         };
-        self.batches(open, &resumption.bases, &keep, self.memory_bytes, run)?;
-        let plan = plan.clone().from(resumption.cut);
+        self.batches(bases, self.memory_bytes, run)?;
+        let plan = plan.clone().starting_at(resumption.cut);
         let left = self.memory_bytes - resumption.bytes;
         let run = &mut |range: Range<usize>| {
             let batch = resumption.rows(&rows[range.clone()], &starts);
-            self.one_pass(open, &batch, &plan, range, visit)
+            self.one_pass(Planned { open, rows: &batch, plan: &plan }, range, visit)
         };
-        self.batches(open, rows, &plan, left, run)
+        self.batches(Planned { open, rows, plan: &plan }, left, run)
     }
 
     /// Cuts rows, in order, into the largest batches that fit; rows that belong together stay together.
-    fn batches(
-        &self,
-        open: &dyn Open,
-        rows: &[Row],
-        plan: &Plan,
-        memory_bytes: usize,
-        run: &mut dyn FnMut(Range<usize>) -> Result<()>,
-    ) -> Result<()> {
+    fn batches(&self, all: Planned<'_>, memory_bytes: usize, run: Batch) -> Result<()> {
+        let Planned { open, rows, plan } = all;
         self.pieces(rows, plan.group(), memory_bytes, &|row| open.bytes(row, plan), run)
     }
 
@@ -175,7 +186,7 @@ impl Driver {
         group: usize,
         memory_bytes: usize,
         bytes_of: &dyn Fn(&Row) -> usize,
-        run: &mut dyn FnMut(Range<usize>) -> Result<()>,
+        run: Batch,
     ) -> Result<()> {
         let (mut first, mut tokens, mut bytes) = (0, 0, 0);
         for (i, rows) in rows.chunks(group).enumerate() {
@@ -195,14 +206,8 @@ impl Driver {
         if first < rows.len() { run(first..rows.len()) } else { Ok(()) }
     }
 
-    fn one_pass(
-        &self,
-        open: &dyn Open,
-        rows: &[Row],
-        plan: &Plan,
-        range: Range<usize>,
-        visit: Visit,
-    ) -> Result<()> {
+    fn one_pass(&self, all: Planned<'_>, range: Range<usize>, visit: Visit) -> Result<()> {
+        let Planned { open, rows, plan } = all;
         self.check_stop()?;
         let pass = Counted::new(open.forward(rows, plan)?);
         let outcome = visit(range, &pass);
@@ -213,11 +218,9 @@ impl Driver {
         spent.flops += work.flops;
         spent.ops += work.ops;
         spent.peak_bytes = spent.peak_bytes.max(work.peak_bytes);
+        drop(spent);
+        self.tell();
         outcome
-    }
-
-    fn check_stop(&self) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
     }
 
     /// A count stays a count, even where another thread panicked while it held the lock.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// Which indices of one axis an edit touches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pick {
-    /// Every index.
+    /// Every index along the axis.
     All,
     /// These, in this order.
     Only(Vec<usize>),
@@ -35,7 +35,7 @@ pub enum Change {
     Mix {
         /// How far to go.
         share: f32,
-        /// Where to.
+        /// The values to mix in, of the site's own shape.
         toward: Array,
     },
 }
@@ -43,11 +43,11 @@ pub enum Change {
 /// A change of the value at a site, for chosen positions, heads or units of one row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Edit {
-    /// Where.
+    /// The place whose values are changed.
     pub site: Site,
     /// One entry an axis of the site; missing trailing axes mean all of them.
     pub at: Vec<Pick>,
-    /// What.
+    /// What is done to the values there.
     pub change: Change,
 }
 

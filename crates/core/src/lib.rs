@@ -16,27 +16,30 @@ mod driver;
 mod edit;
 mod error;
 mod group;
+mod hash;
 mod model;
 mod pass;
+mod random;
 mod readout;
 pub mod report;
+mod scores;
 mod site;
 mod target;
 pub mod task;
 mod text;
 mod units;
 
-pub use array::Array;
-pub use driver::{Driver, Keeper, Key, Memory, Spent, Supervised};
+pub use array::{Array, dot};
+pub use driver::{Advance, CacheStore, Driver, Key, PredictionCache, Spent, Supervised};
 pub use edit::{Change, Edit, Pick};
 pub use error::{Error, Result};
 pub use group::ParameterGroup;
-pub use model::{
-    Answer, Card, ClassScore, Fill, Label, Learner, Model, Open, Prediction, Scores, Sizes, Tag, TokenScore,
-    class_index,
-};
-pub use pass::{Logits, Lrp, Pass, Plan, Record, Row, Rules, Seed, Work};
+pub use hash::{ContentHash, sha256_hex, sha256_of};
+pub use model::{Card, Label, Learner, Model, Open, Prediction, Sizes, class_index};
+pub use pass::{Logits, LrpRule, Pass, Plan, Record, Row, Rules, Seed, Work};
+pub use random::normal;
 pub use readout::{Explaining, Explanation, OfOutput, Outputs, Predictions, Readout, by_outputs, predict};
+pub use scores::{Answer, ClassScore, Fill, Scores, Tag, TokenScore};
 pub use site::{Axis, Role, Site, SiteInfo, Sites};
 pub use target::{Choice, Norm, Quantity, Resolving, Scale, Target, Term};
 pub use task::{TASKS, Task, best_span};

@@ -1,8 +1,8 @@
-use crate::report::number;
 use crate::{
-    Array, Encoded, Error, Example, Logits, ParameterGroup, Pass, Plan, Result, Row, Site, Sites, Span, Task,
+    Array, Encoded, Error, Example, Logits, ParameterGroup, Pass, Plan, Result, Row, Scores, Site, Sites,
+    Task,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -47,95 +47,10 @@ impl Serialize for Sizes {
     }
 }
 
-/// One class with its logit and probability.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ClassScore {
-    /// The class.
-    pub label: String,
-    /// Its logit; black boxes may have none.
-    #[serde(serialize_with = "number::short_or_null")]
-    pub logit: Option<f64>,
-    /// Its probability.
-    #[serde(serialize_with = "number::short")]
-    pub prob: f64,
-}
-
-/// The span a question-answering model chose.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
-    /// The answer's text; empty where the model answers that there is none.
-    pub answer: String,
-    /// Its bytes in the context.
-    #[serde(flatten, serialize_with = "Span::or_nulls")]
-    pub span: Option<Span>,
-    /// Start logit plus end logit.
-    #[serde(serialize_with = "number::short")]
-    pub score: f64,
-    /// The probability of start times that of end.
-    #[serde(serialize_with = "number::short")]
-    pub prob: f64,
-}
-
-/// The label of one word.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Tag {
-    /// The word.
-    pub text: String,
-    /// Its bytes.
-    #[serde(flatten)]
-    pub span: Span,
-    /// The label of its first token.
-    pub label: String,
-    /// That label's probability.
-    #[serde(serialize_with = "number::short")]
-    pub prob: f64,
-}
-
-/// One candidate for a masked position.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TokenScore {
-    /// The vocabulary's string.
-    pub piece: String,
-    /// Its logit.
-    #[serde(serialize_with = "number::short")]
-    pub logit: f64,
-    /// Its probability.
-    #[serde(serialize_with = "number::short")]
-    pub prob: f64,
-}
-
-/// The best candidates for one masked position.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fill {
-    /// Index into the tokens.
-    pub position: usize,
-    /// Best first.
-    pub top: Vec<TokenScore>,
-}
-
-/// A model's answer, by task.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Scores {
-    /// Probabilities that sum to one.
-    Classes(Vec<ClassScore>),
-    /// Independent probabilities.
-    Labels(Vec<ClassScore>),
-    /// A number.
-    Value(f64),
-    /// One label a word.
-    Tags(Vec<Tag>),
-    /// A span.
-    Answer(Answer),
-    /// One list a mask.
-    Fills(Vec<Fill>),
-    /// The pooled vector.
-    Vector(Vec<f32>),
-}
-
 /// A model's answer for one example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// The answer.
+    /// What the model answers, by the shape of its task.
     pub scores: Scores,
     /// Whether text was cut off before the model saw it.
     pub truncated: bool,
@@ -252,7 +167,7 @@ pub trait Open: Send + Sync {
     }
 
     /// A copy of its word vectors \[V, E\], where it has any.
-    fn words(&self) -> Option<Array> {
+    fn word_embeddings(&self) -> Option<Array> {
         None
     }
 

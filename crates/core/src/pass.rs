@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// One run of a model: an encoded text and what is changed on the way.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// The tokens.
+    /// The tokens that the model reads.
     pub encoded: Arc<Encoded>,
     /// The changes, applied in order at each site.
     pub edits: Vec<Edit>,
@@ -31,7 +31,7 @@ impl Row {
 
     /// The same row, resuming from this value at the plan's start.
     #[must_use]
-    pub fn from(mut self, start: impl Into<Arc<Array>>) -> Self {
+    pub fn starting_with(mut self, start: impl Into<Arc<Array>>) -> Self {
         self.start = Some(start.into());
         self
     }
@@ -107,7 +107,7 @@ impl Plan {
 
     /// The same plan from a cut on.
     #[must_use]
-    pub fn from(mut self, start: Site) -> Self {
+    pub fn starting_at(mut self, start: Site) -> Self {
         self.start = Some(start);
         self
     }
@@ -127,7 +127,7 @@ pub enum Rules {
         reveal_cancel: bool,
     },
     /// Layer-wise relevance propagation, as multipliers: relevance = value ⊙ multiplier. Needs [`Record::Lowered`].
-    Lrp(Lrp),
+    Lrp(LrpRule),
     /// The gradient, where both the input of a rectifier and what comes back are positive. Needs [`Record::Lowered`].
     GuidedBackprop,
     /// What comes back to a rectifier, where that is positive; elsewhere the gradient. Needs [`Record::Lowered`].
@@ -137,7 +137,7 @@ pub enum Rules {
 /// How relevance is shared between the inputs of a linear layer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Lrp {
+pub enum LrpRule {
     /// By contribution, with ε·sign added to the sum.
     Epsilon(f64),
     /// The same, but biases take no share: the inputs share everything.
@@ -155,7 +155,7 @@ pub enum Lrp {
 pub struct Seed {
     /// Which row of the pass.
     pub row: usize,
-    /// Where.
+    /// The place that the cotangent belongs to.
     pub site: Site,
     /// ∂F/∂value, of the value's shape.
     pub cotangent: Array,
@@ -166,7 +166,7 @@ pub struct Seed {
 pub struct Logits {
     /// `[C]`, or `[T, C]` where every token has its own.
     pub shape: Vec<usize>,
-    /// Row-major values.
+    /// The values, last axis fastest.
     pub data: Vec<f64>,
     /// The tokens that have an output, in order, where not all of them have one.
     pub places: Option<Arc<[usize]>>,

@@ -17,6 +17,12 @@ pub trait Readout: Sync {
         Plan::default()
     }
 
+    /// A site and the direction in which every row is moved there, where slopes are read: the pass then holds how the kept
+    /// sites move in place of their values, and no outputs.
+    fn along(&self) -> Option<(Site, &Array)> {
+        None
+    }
+
     /// The tokens whose outputs it reads, where it does not read all of them.
     fn places(&self) -> Option<Vec<usize>> {
         None
@@ -119,7 +125,7 @@ pub struct Explaining<'a> {
 /// What [`Explaining`] reads of one row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
-    /// F.
+    /// The value F of the target for this row.
     pub value: f64,
     /// One a site of `values`.
     pub values: Vec<Array>,
@@ -131,19 +137,13 @@ impl Readout for Explaining<'_> {
     type Value = Explanation;
 
     fn plan(&self) -> Plan {
-        let mut keep: Vec<Site> = Vec::new();
-        for site in self.wrt.iter().chain(self.values).copied().chain(self.target.site(self.open.sites())) {
-            if !keep.contains(&site) {
-                keep.push(site);
-            }
-        }
         let record = match (self.wrt, self.rules) {
             ([], _) => Record::Nothing,
             (_, Rules::Gradient) => Record::Gradient,
             (_, Rules::DeepLift { .. }) => Record::Paired,
             _ => Record::Lowered,
         };
-        Plan { keep, start: None, record }
+        self.target.plan(self.open.sites(), self.wrt.iter().chain(self.values), record)
     }
 
     fn places(&self) -> Option<Vec<usize>> {

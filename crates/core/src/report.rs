@@ -1,6 +1,5 @@
 //! What every method returns and every renderer takes: schema `exegete.report/1`.
 
-mod answered;
 mod attribution;
 mod checks;
 mod consistent;
@@ -8,22 +7,28 @@ mod edits;
 mod map;
 pub mod number;
 mod pieces;
+mod recorded;
 mod rule;
+mod schema;
 mod table;
+mod verdict;
 
-pub use answered::Answered;
 pub use attribution::Attribution;
 pub use checks::{
-    Checks, Completeness, Curve, Drop, Erasure, Flip, Hiding, Infidelity, LayerSum, Randomisation,
-    Sensitivity, Stability, Verdict, Weighed,
+    Checks, Completeness, Curve, Erasure, Flip, Hiding, Infidelity, LayerSum, Randomisation, RankAgreement,
+    Sensitivity, Stability, UnitDrop,
 };
 pub use edits::{Chance, Edited, Edits, Swap};
 pub use map::{Map, MapLayer, Spread};
 pub use pieces::{TokenText, UnitText};
+pub use recorded::{RecordedFile, RecordedRequest};
 pub use rule::{Bounded, Rule, RuleStep};
+pub use schema::json_schema;
 pub use table::{Cell, Table};
+pub use verdict::{Finding, Verdict};
 
-use crate::{Card, Field, Result, Spent};
+use crate::{Card, Field, Result, Scores, Spent};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,22 +36,26 @@ use std::collections::BTreeMap;
 pub const SCHEMA: &str = "exegete.report/1";
 
 /// One or more answers with where they came from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
-    /// [`SCHEMA`].
+    /// The name and version of this schema.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// What made it.
     pub provenance: Provenance,
-    /// The answers.
+    /// What was asked; reports of other programs and earlier versions lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RecordedRequest>,
+    /// The answers, in the order of methods within targets.
     pub items: Vec<Item>,
 }
 
 /// What made a report, and what it cost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
-    /// Of exegete.
+    /// The version of exegete that wrote it.
     pub version: String,
-    /// Which model.
+    /// The model that was asked.
     pub model: ModelName,
     /// Of everything random.
     pub seed: u64,
@@ -64,11 +73,11 @@ pub struct Provenance {
 }
 
 /// Which model a report is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelName {
     /// What the user calls it.
     pub name: String,
-    /// Its architecture.
+    /// Its architecture, such as bert.
     pub family: String,
     /// A hash of its weights and of what changes their meaning.
     pub fingerprint: String,
@@ -91,8 +100,8 @@ impl Provenance {
     }
 }
 
-/// One answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// One answer, by its kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Item {
     /// A score for each token and unit.
@@ -103,12 +112,12 @@ pub enum Item {
     Rule(Box<Rule>),
     /// Changes of the text and what the model says then.
     Edits(Box<Edits>),
-    /// Named columns.
+    /// Rows of cells under named columns.
     Table(Table),
 }
 
 /// What an answer is about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
     /// The method's name.
     pub method: String,
@@ -117,7 +126,7 @@ pub struct Subject {
     /// The text or texts.
     pub input: Vec<Field>,
     /// What the model says.
-    pub prediction: Answered,
+    pub prediction: Scores,
     /// What was explained.
     pub target: String,
     /// Its value F for the text.

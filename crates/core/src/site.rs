@@ -32,7 +32,7 @@ impl Site {
         Self { len: text.len() as u8, bytes }
     }
 
-    /// The name.
+    /// The name as users write it.
     pub fn name(&self) -> &str {
         std::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
     }
@@ -115,7 +115,7 @@ impl Axis {
             Self::Token => encoded.len(),
             Self::Content => encoded.tokens.iter().filter(|token| !token.special).count(),
             Self::Sentence => Units::Sentence.of(encoded).len(),
-            Self::Target => encoded.tokens.iter().filter(|token| token.kind == 1).count(),
+            Self::Target => encoded.tokens.iter().filter(|token| token.type_id == 1).count(),
             Self::Head(n) | Self::Unit(n) | Self::Class(n) => n,
         }
     }
@@ -154,14 +154,14 @@ pub enum Role {
     LayerOutput,
     /// The model's answer before any softmax.
     Outputs,
-    /// Anything else.
+    /// Any place without a role of its own.
     Inner,
 }
 
 /// A site as data: what a network says about one of its places.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SiteInfo {
-    /// The place.
+    /// The place that is described.
     pub site: Site,
     /// The axes of one row's value, outermost first.
     pub axes: Vec<Axis>,

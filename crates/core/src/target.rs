@@ -8,7 +8,7 @@ mod parse;
 mod resolve;
 mod score;
 
-use crate::{Label, Result, Site, Sites};
+use crate::{Label, Plan, Record, Result, Site, Sites};
 
 pub use resolve::Resolving;
 pub use score::{Norm, Term};
@@ -16,7 +16,7 @@ pub use score::{Norm, Term};
 /// The number F to explain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// Which output.
+    /// Which output of the model, or which neuron.
     pub quantity: Quantity,
     /// How it is measured; none means the logit for open models and the probability for black boxes.
     pub scale: Option<Scale>,
@@ -44,7 +44,7 @@ pub enum Quantity {
     /// A vocabulary entry at one token.
     Token(usize, Choice),
     /// A neuron: the value at a site, one index an axis; none is a sum over that axis.
-    Unit(Site, Vec<Option<usize>>),
+    Neuron(Site, Vec<Option<usize>>),
 }
 
 /// A class, label or vocabulary entry as the user wrote it, and its index once resolved.
@@ -61,7 +61,7 @@ pub struct Choice {
 pub enum Scale {
     /// Before softmax or sigmoid.
     Logit,
-    /// The probability.
+    /// Its probability after the normalisation.
     Prob,
     /// Its natural logarithm.
     LogProb,
@@ -88,9 +88,20 @@ impl Target {
     /// The site inside the model that F is read at; none where the output says it.
     pub fn site(&self, sites: &Sites) -> Option<Site> {
         match self.quantity {
-            Quantity::Unit(site, _) if sites.outputs().ok() != Some(site) => Some(site),
+            Quantity::Neuron(site, _) if sites.outputs().ok() != Some(site) => Some(site),
             _ => None,
         }
+    }
+
+    /// What a pass must keep to read F and some sites: these and F's own, each once.
+    pub fn plan<'s>(&self, sites: &Sites, keep: impl IntoIterator<Item = &'s Site>, record: Record) -> Plan {
+        let mut all: Vec<Site> = Vec::new();
+        for site in keep.into_iter().copied().chain(self.site(sites)) {
+            if !all.contains(&site) {
+                all.push(site);
+            }
+        }
+        Plan { keep: all, start: None, record }
     }
 
     /// The last site that F can depend on.

@@ -15,7 +15,7 @@ mod whole_text;
 
 pub use classification::{CLASSIFICATION, Classification};
 pub use contest::{Contest, Decided};
-pub use encoder::{ENCODER, Encoder};
+pub use encoder::{BareEncoder, ENCODER};
 pub use masked_language_model::{MASKED_LANGUAGE_MODEL, MaskedLanguageModel};
 pub use multi_label::{MULTI_LABEL, MultiLabel};
 pub use question_answering::{QUESTION_ANSWERING, QuestionAnswering, best_span};
@@ -189,9 +189,9 @@ pub struct Widths {
 pub enum Classes {
     /// It has none.
     None,
-    /// Exactly one.
+    /// Exactly one label for a text.
     One,
-    /// Any number.
+    /// Any number of labels for a text.
     Any,
 }
 

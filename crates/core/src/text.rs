@@ -1,13 +1,14 @@
 use crate::units::words;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Bytes of one field of the user's own text; every score points at one of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
     /// Which field of the example.
     pub field: usize,
-    /// First byte.
+    /// The first byte within the field.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
@@ -19,15 +20,8 @@ impl Span {
         span: &Option<Self>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Place {
-            field: Option<usize>,
-            start: Option<usize>,
-            end: Option<usize>,
-        }
-        let place =
-            Place { field: span.map(|s| s.field), start: span.map(|s| s.start), end: span.map(|s| s.end) };
-        place.serialize(serializer)
+        let (field, start, end) = (span.map(|s| s.field), span.map(|s| s.start), span.map(|s| s.end));
+        SpanOrNulls { field, start, end }.serialize(serializer)
     }
 
     /// The span as a byte range of its field.
@@ -36,8 +30,19 @@ impl Span {
     }
 }
 
+/// A span as it is written where there may be none.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SpanOrNulls {
+    /// Which field of the example.
+    field: Option<usize>,
+    /// The first byte within the field.
+    start: Option<usize>,
+    /// One past the last byte.
+    end: Option<usize>,
+}
+
 /// One named piece of text: `text`, or `premise` and `hypothesis`, or `question` and `context`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Field {
     /// What the piece is called in reports.
     pub name: String,
@@ -91,7 +96,7 @@ pub struct Token {
     /// Its row in the word matrix.
     pub id: u32,
     /// Its segment, for models that tell the fields of a pair apart.
-    pub kind: u32,
+    pub type_id: u32,
     /// The vocabulary's own string.
     pub piece: String,
     /// The bytes it came from; none for special tokens.
@@ -114,7 +119,7 @@ pub struct Encoded {
 impl Encoded {
     /// Tokens without text, for benchmarks and toys: only the ids matter.
     pub fn from_ids(ids: &[u32]) -> Self {
-        let token = |&id: &u32| Token { id, kind: 0, piece: id.to_string(), span: None, special: false };
+        let token = |&id: &u32| Token { id, type_id: 0, piece: id.to_string(), span: None, special: false };
         Self { fields: Vec::new(), tokens: ids.iter().map(token).collect(), truncated: false }
     }
 
@@ -123,7 +128,7 @@ impl Encoded {
         let tokens = example.fields.iter().enumerate().flat_map(|(field, Field { text, .. })| {
             let token = move |range: Range<usize>| Token {
                 id: 0,
-                kind: field as u32,
+                type_id: field as u32,
                 piece: text[range.clone()].to_owned(),
                 span: Some(Span { field, start: range.start, end: range.end }),
                 special: false,

@@ -16,7 +16,7 @@ pub enum Units {
     Word,
     /// The words between punctuation; the punctuation stays apart.
     Phrase,
-    /// UAX-29 sentences.
+    /// Sentences by the rules of UAX 29.
     Sentence,
     /// A whole field.
     Field,
@@ -172,7 +172,7 @@ mod tests {
     fn encoded(text: &str, spans: &[Range<usize>]) -> Encoded {
         let token = |span: Option<Span>| Token {
             id: 0,
-            kind: 0,
+            type_id: 0,
             piece: String::new(),
             span,
             special: span.is_none(),

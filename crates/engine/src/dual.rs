@@ -9,9 +9,9 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C)]
 pub struct Dual<R> {
-    /// The value.
+    /// The value that the number stands for.
     pub v: R,
-    /// The tangent.
+    /// The tangent: how fast the value changes along the direction.
     pub t: R,
 }
 
@@ -108,9 +108,8 @@ impl<R: Real> Scalar for Dual<R> {
     }
     /// (L + L′ε)(R + R′ε) = LR + (LR′ + L′R)ε: three products on strided planes.
     fn product(p: &Product<'_, Self>) {
-        let accumulate = p.begin();
-        product::<Self, R>(p, 2, 0, 0, 0, accumulate);
-        product::<Self, R>(p, 2, 1, 0, 1, accumulate);
-        product::<Self, R>(p, 2, 1, 1, 0, true);
+        product::<Self, R>(p, 2, [0, 0, 0], true);
+        product::<Self, R>(p, 2, [1, 0, 1], true);
+        product::<Self, R>(p, 2, [1, 1, 0], false);
     }
 }

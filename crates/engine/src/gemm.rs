@@ -1,10 +1,12 @@
 //! Matrix products over the `gemm` crate, with every view checked against its slice.
 
-use crate::kernels::pack::{COLUMNS, Pack, Weight};
-use crate::kernels::panel::{self, Panels, Start};
-use crate::scalar::Real;
-use rayon::prelude::*;
+use crate::kernels::pack::Pack;
+use crate::kernels::panel::Elements;
 use std::marker::PhantomData;
+
+mod run;
+
+pub(crate) use run::{by_gemm, product};
 
 /// A strided view of a matrix inside a slice: element (r, c) is at `offset + r·row + c·col`.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +74,7 @@ pub struct Product<'a, T> {
     rhs_view: View,
     /// Whether to add to what `dst` holds.
     pub accumulate: bool,
-    /// The factor.
+    /// The factor of the whole product.
     pub scale: f64,
     /// Threads to use.
     pub threads: usize,
@@ -81,7 +83,7 @@ pub struct Product<'a, T> {
     /// A row that is added to each of the product's.
     bias: Option<&'a [T]>,
     /// Where panels of the right side are kept.
-    pack: Option<&'a Pack>,
+    pack: Option<&'a Pack<T>>,
     borrow: PhantomData<&'a mut [T]>,
 }
 
@@ -160,7 +162,7 @@ impl<'a, T> Product<'a, T> {
     }
 
     /// Says where panels of the right side are kept.
-    pub(crate) fn kept(mut self, pack: Option<&'a Pack>) -> Self {
+    pub(crate) fn kept(mut self, pack: Option<&'a Pack<T>>) -> Self {
         self.pack = pack;
         self
     }
@@ -177,146 +179,22 @@ impl<'a, T> Product<'a, T> {
         self
     }
 
-    /// Writes the bias, where there is one, and says whether the product must then be added to the destination.
-    pub(crate) fn begin(&self) -> bool
-    where
-        T: Copy,
-    {
-        let Some(bias) = self.bias else { return self.accumulate };
-        for row in 0..self.mnk.0 {
-            for (col, &value) in bias.iter().enumerate() {
-                let at = self.dst_view.offset + row * self.dst_view.row + col * self.dst_view.col;
-                // SAFETY: an element of the destination's view, which was checked or promised.
-                #[allow(unsafe_code, reason = "the destination is a pointer")]
-                unsafe {
-                    *self.dst.add(at) = value;
-                }
+    /// What the product is added to: what stands in a plane of the destination, a row for all, or nothing.
+    fn start<R>(&self, [width, plane]: [usize; 2], first: bool) -> Option<Elements<R>> {
+        let bias = self.bias.filter(|_| first);
+        match bias {
+            Some(bias) => {
+                let data = bias.as_ptr().cast::<R>().wrapping_add(plane).cast_mut();
+                Some(Elements { data, row: 0, col: width })
             }
+            None => (self.accumulate || !first).then(|| self.elements([width, plane])),
         }
-        true
     }
-}
 
-impl Product<'_, f32> {
-    /// Runs a product with a weight by panels, where its layout allows; otherwise says no.
-    pub(crate) fn by_panels(&self) -> bool {
-        let (m, n, k) = self.mnk;
-        let by_rows = (self.dst_view.col, self.lhs_view.col) == (1, 1);
-        let contiguous = self.rhs_view.row == 1 || self.rhs_view.col == 1;
-        let large = k >= panel::LEAST_INNER && n >= panel::LEAST_COLUMNS;
-        let few = m <= panel::MOST_ROWS || self.pack.is_some();
-        if m == 0 || !by_rows || !contiguous || !large || !few || !panel::available() {
-            return false;
-        }
-        let w = Weight {
-            data: &self.rhs[self.rhs_view.offset..],
-            row: self.rhs_view.row,
-            col: self.rhs_view.col,
-            size: (k, n),
-        };
-        let panels = Columns(Panels {
-            rows: m,
-            x: &self.lhs[self.lhs_view.offset..],
-            x_row: self.lhs_view.row,
-            w,
-            kept: self.pack.and_then(|pack| pack.panels(m, w)),
-            y: self.dst.wrapping_add(self.dst_view.offset),
-            y_row: self.dst_view.row,
-            start: match (self.bias, self.accumulate) {
-                (Some(bias), _) => Start::Row(bias),
-                (None, true) => Start::Own,
-                (None, false) => Start::Nothing,
-            },
-            scale: self.scale as f32,
-        });
-        // Whole panels; a few parts a thread even out their pace.
-        let threads = self.threads.max(self.helpers);
-        let parts = if threads > 1 && m * n * k > LEAST_PARALLEL_WORK { threads * 4 } else { 1 };
-        let width = n.div_ceil(parts * COLUMNS) * COLUMNS;
-        let run = |part: usize| {
-            // SAFETY: `new` or `from_raw` checked the views, `available` holds, and parts do not overlap.
-            #[allow(unsafe_code, reason = "threads write disjoint columns")]
-            unsafe {
-                panels.run(part * width, ((part + 1) * width).min(n));
-            }
-        };
-        if parts == 1 {
-            run(0);
-        } else {
-            (0..n.div_ceil(width)).into_par_iter().for_each(run);
-        }
-        true
-    }
-}
-
-/// Multiplications below which a second thread costs more than it brings.
-const LEAST_PARALLEL_WORK: usize = 256 * 1024;
-
-/// Lets threads compute columns of one product, each its own.
-struct Columns<'a>(Panels<'a>);
-
-// SAFETY: the threads read x and w and write different columns of y.
-#[allow(unsafe_code, reason = "threads write disjoint columns")]
-unsafe impl Sync for Columns<'_> {}
-
-impl Columns<'_> {
-    /// Computes some columns.
-    ///
-    /// # Safety
-    /// As for [`Panels::columns`].
-    #[allow(unsafe_code, reason = "threads write disjoint columns")]
-    unsafe fn run(&self, first: usize, last: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.columns(first, last) }
-    }
-}
-
-/// Runs the product on planes of the elements: element i of plane p lies at `i · width + p` in units of R.
-/// Plain numbers have one plane; a dual number has two, and calls this once for each pair that matters.
-pub(crate) fn product<T, R>(
-    p: &Product<'_, T>,
-    width: usize,
-    dst_plane: usize,
-    lhs_plane: usize,
-    rhs_plane: usize,
-    accumulate: bool,
-) where
-    R: Real,
-{
-    let (m, n, k) = p.mnk;
-    if m == 0 || n == 0 {
-        return;
-    }
-    let stride = |s: usize| (s * width) as isize;
-    let threads = if p.threads > 1 { gemm::Parallelism::Rayon(p.threads) } else { gemm::Parallelism::None };
-    // SAFETY: `Product` checked that every element of the three views lies in its slice (or its maker promised so for
-    // the destination); R is T or a field of the repr(C) pair T, so that planes of T are strided arrays of R.
-    #[allow(unsafe_code, reason = "the gemm crate takes pointers")]
-    unsafe {
-        let dst = p.dst.add(p.dst_view.offset).cast::<R>().add(dst_plane);
-        // Wrapping, because a side without elements (k = 0) may begin beyond its slice.
-        let lhs = p.lhs.as_ptr().wrapping_add(p.lhs_view.offset).cast::<R>().wrapping_add(lhs_plane);
-        let rhs = p.rhs.as_ptr().wrapping_add(p.rhs_view.offset).cast::<R>().wrapping_add(rhs_plane);
-        gemm::gemm(
-            m,
-            n,
-            k,
-            dst,
-            stride(p.dst_view.col),
-            stride(p.dst_view.row),
-            accumulate,
-            lhs,
-            stride(p.lhs_view.col),
-            stride(p.lhs_view.row),
-            rhs,
-            stride(p.rhs_view.col),
-            stride(p.rhs_view.row),
-            R::from_f64(1.0),
-            R::from_f64(p.scale),
-            false,
-            false,
-            false,
-            threads,
-        );
+    /// A plane of the destination.
+    fn elements<R>(&self, [width, plane]: [usize; 2]) -> Elements<R> {
+        let View { offset, row, col } = self.dst_view;
+        let data = self.dst.wrapping_add(offset).cast::<R>().wrapping_add(plane);
+        Elements { data, row: row * width, col: col * width }
     }
 }

@@ -120,7 +120,7 @@ pub enum Op<T> {
 }
 
 impl<T> Op<T> {
-    /// Its kind.
+    /// The kind of operation, without its parameters.
     pub fn kind(&self) -> OpKind {
         match self {
             Self::Leaf => OpKind::Leaf,
@@ -172,17 +172,17 @@ impl<T> Op<T> {
 /// A function of one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unary {
-    /// e^x
+    /// The exponential function e^x.
     Exp,
-    /// ln x
+    /// The natural logarithm ln x.
     Ln,
-    /// √x
+    /// The square root √x.
     Sqrt,
-    /// 1/x
+    /// The reciprocal value 1/x.
     Recip,
-    /// x²
+    /// The square of x.
     Square,
-    /// tanh x
+    /// The hyperbolic tangent tanh x.
     Tanh,
     /// 1/(1 + e^−x)
     Sigmoid,
@@ -190,11 +190,11 @@ pub enum Unary {
     Softplus,
     /// max(x, 0), with derivative 0 at 0
     Relu,
-    /// x·Φ(x)
+    /// The exact GELU: x·Φ(x).
     Gelu,
     /// The tanh approximation of [`Unary::Gelu`]
     GeluTanh,
-    /// x·sigmoid(x)
+    /// The sigmoid-weighted unit: x·sigmoid(x).
     Silu,
 }
 

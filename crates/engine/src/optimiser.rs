@@ -1,8 +1,8 @@
 //! How a parameter moves along its gradient. PyTorch's arithmetic, so that runs can be compared number by number.
 
 use crate::context::Context;
+use crate::param_grad::ParamGrad;
 use crate::scalar::Real;
-use crate::slope::Slope;
 use crate::tensor::Tensor;
 
 /// A rule for one step.
@@ -18,11 +18,11 @@ pub enum Optimiser {
     /// θ ← θ·(1 − η·λ); m ← β₁m + (1−β₁)g; v ← β₂v + (1−β₂)g²; θ ← θ − η·m̂ / (√v̂ + ε), where m̂ and v̂ are m and v
     /// divided by 1 − βᵗ.
     AdamW {
-        /// β₁
+        /// The decay β₁ of the first moment, in [0, 1).
         beta1: f64,
-        /// β₂
+        /// The decay β₂ of the second moment, in [0, 1).
         beta2: f64,
-        /// ε
+        /// The stabiliser ε under the root's sum.
         epsilon: f64,
     },
 }
@@ -35,9 +35,9 @@ impl Optimiser {
 /// The numbers of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Update {
-    /// η
+    /// The learning rate η of this step.
     pub rate: f64,
-    /// λ
+    /// The weight decay λ of this step.
     pub decay: f64,
     /// What the gradient is multiplied by first: clipping.
     pub scale: f64,
@@ -66,7 +66,7 @@ impl Optimiser {
         &self,
         ctx: &Context<T>,
         update: &Update,
-        (value, slope): (&Tensor<T>, &Slope<T>),
+        (value, slope): (&Tensor<T>, &ParamGrad<T>),
         moments: &mut Moments<T>,
     ) -> Tensor<T> {
         assert_eq!(
@@ -119,7 +119,7 @@ mod tests {
     fn first_steps_by_hand() {
         let ctx = Context::<f64>::new(1);
         let (value, gradient) = (Tensor::new(1, 2, vec![1.0, -2.0]), Tensor::new(1, 2, vec![0.5, -4.0]));
-        let gradient = Slope::Dense(gradient);
+        let gradient = ParamGrad::Dense(gradient);
         let update = Update { rate: 0.1, decay: 0.5, scale: 0.5, step: 1 };
         let adam = Optimiser::AdamW { beta1: 0.9, beta2: 0.999, epsilon: 0.0 };
         let mut moments = adam.moments(2);

@@ -1,16 +1,21 @@
 //! What this machine's matrix products reach at best: the yardstick of every benchmark.
 
-use crate::gemm::{Product, View};
-use crate::{Context, Tensor};
+use crate::gemm::{Product, View, by_gemm};
+use crate::kernels::lanes::Lanes;
+use crate::kernels::machine;
+use crate::{Context, Scalar, Tensor};
+use pulp::{Simd, WithSimd};
 use std::time::{Duration, Instant};
 
-/// The best single-precision rate, and the rate of each shape.
+/// The best single-precision rates, in 10⁹ floating-point operations a second.
 #[derive(Debug, Clone)]
 pub struct Peak {
-    /// The best of all shapes, in 10⁹ floating-point operations a second.
+    /// The best matrix product of all shapes, by the tile or by the `gemm` crate, whichever was faster.
     pub gflops: f64,
     /// Rows, columns, inner length and rate.
     pub shapes: Vec<(usize, usize, usize, f64)>,
+    /// Fused multiply-adds on registers alone: what no product can exceed. Zero where there is no tile.
+    pub register_gflops: f64,
 }
 
 /// Rows, columns, inner length: a cube, and the products of BERT-base over 1024 and 4096 tokens.
@@ -24,26 +29,34 @@ const SHAPES: [(usize, usize, usize); 7] = [
     (4096, 768, 3072),
 ];
 
-/// Measures each shape for about `seconds` and takes the best run.
+/// Measures each shape for about `seconds` in both ways and takes the best run.
 pub fn sgemm_peak(threads: usize, seconds: f64) -> Peak {
     let ctx = Context::<f32>::new(threads);
-    let shapes: Vec<_> =
-        SHAPES.iter().map(|&(m, n, k)| (m, n, k, ctx.install(|| rate(&ctx, (m, n, k), seconds)))).collect();
-    Peak { gflops: shapes.iter().fold(0.0, |best, shape| shape.3.max(best)), shapes }
+    let ways = [by_gemm, |product: &Product<'_, f32>| f32::product(product)];
+    let best = |shape| ways.map(|way| rate(&ctx, way, shape, seconds)).into_iter().fold(0.0, f64::max);
+    let shapes: Vec<_> = SHAPES.iter().map(|&(m, n, k)| (m, n, k, ctx.install(|| best((m, n, k))))).collect();
+    Peak {
+        gflops: shapes.iter().fold(0.0, |best, shape| shape.3.max(best)),
+        shapes,
+        register_gflops: register_rate(&ctx, seconds),
+    }
 }
 
 /// The mean rate of one shape over about `seconds`: what the machine gives at this moment, busy neighbours included.
 pub fn sustained(threads: usize, (m, n, k): (usize, usize, usize), seconds: f64) -> f64 {
     let ctx = Context::<f32>::new(threads);
     ctx.install(|| {
-        let laps = laps(&ctx, (m, n, k), seconds);
+        let laps = laps(&ctx, f32::product, (m, n, k), seconds);
         let total: Duration = laps.iter().sum();
         laps.len() as f64 * flops((m, n, k)) / total.as_secs_f64() / 1e9
     })
 }
 
-fn rate(ctx: &Context<f32>, shape: (usize, usize, usize), seconds: f64) -> f64 {
-    let best = laps(ctx, shape, seconds).into_iter().min().unwrap_or(Duration::MAX);
+/// Runs a product.
+type Way = fn(&Product<'_, f32>);
+
+fn rate(ctx: &Context<f32>, way: Way, shape: (usize, usize, usize), seconds: f64) -> f64 {
+    let best = laps(ctx, way, shape, seconds).into_iter().min().unwrap_or(Duration::MAX);
     flops(shape) / best.as_secs_f64() / 1e9
 }
 
@@ -51,14 +64,15 @@ fn flops((m, n, k): (usize, usize, usize)) -> f64 {
     2.0 * (m * n * k) as f64
 }
 
-fn laps(ctx: &Context<f32>, (m, n, k): (usize, usize, usize), seconds: f64) -> Vec<Duration> {
+fn laps(ctx: &Context<f32>, way: Way, (m, n, k): (usize, usize, usize), seconds: f64) -> Vec<Duration> {
     let (lhs, rhs) = (vec![0.5; m * k], vec![0.5; n * k]);
     let mut out = Tensor::zeros(ctx, m, n);
     let mut lap = || {
         let start = Instant::now();
         if let Some(out) = out.data_mut() {
             let sides = ((&lhs[..], View::rows(k)), (&rhs[..], View::rows(k).t()));
-            ctx.product(Product::new((m, n, k), (out, View::rows(n)), sides.0, sides.1));
+            let product = Product::new((m, n, k), (out, View::rows(n)), sides.0, sides.1);
+            way(&product.threads(ctx.threads()));
         }
         start.elapsed()
     };
@@ -68,4 +82,46 @@ fn laps(ctx: &Context<f32>, (m, n, k): (usize, usize, usize), seconds: f64) -> V
         laps.push(lap());
     }
     laps
+}
+
+/// The rate of fused multiply-adds on all threads, of the best of some runs.
+fn register_rate(ctx: &Context<f32>, seconds: f64) -> f64 {
+    let Some(tile) = machine::blocking().map(|blocking| blocking.tile) else { return 0.0 };
+    let threads: Vec<usize> = (0..ctx.threads()).collect();
+    let (begin, mut best) = (Instant::now(), 0.0);
+    while begin.elapsed().as_secs_f64() < seconds {
+        // Each thread measures itself, because it may start late.
+        let rates = ctx.map(&threads, |_| {
+            let start = Instant::now();
+            let operations = tile.run(OnRegisters(1 << 16));
+            operations / start.elapsed().as_secs_f64() / 1e9
+        });
+        best = rates.iter().sum::<f64>().max(best);
+    }
+    best
+}
+
+/// So many rounds of fused multiply-adds on as many registers as hold sums of a tile; gives the number of operations.
+struct OnRegisters(usize);
+
+impl WithSimd for OnRegisters {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        if S::REGISTER_COUNT >= 32 { rounds::<S, 24>(simd, self.0) } else { rounds::<S, 12>(simd, self.0) }
+    }
+}
+
+#[inline(always)]
+fn rounds<S: Simd, const N: usize>(simd: S, rounds: usize) -> f64 {
+    let [half, one] = [0.5, 1.0].map(|number| f32::splat(simd, std::hint::black_box(number)));
+    let mut sums = [one; N];
+    for _ in 0..rounds {
+        for sum in &mut sums {
+            *sum = f32::fused(simd, *sum, half, one);
+        }
+    }
+    std::hint::black_box(sums);
+    (2 * rounds * N * S::F32_LANES) as f64
 }

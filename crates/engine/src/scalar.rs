@@ -1,4 +1,5 @@
 use crate::gemm::{Product, product};
+use crate::kernels::lanes::Lanes;
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
@@ -29,7 +30,7 @@ pub trait Scalar:
     fn above(self, other: Self) -> bool;
     /// self · a + b, fused where the machine can.
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// e^x.
+    /// The exponential function e^x.
     fn exp(self) -> Self;
     /// The natural logarithm.
     fn ln(self) -> Self;
@@ -49,7 +50,7 @@ pub trait Scalar:
 }
 
 /// A plain number, of which a [`Dual`](crate::Dual) can be made.
-pub trait Real: Scalar {}
+pub trait Real: Scalar + Lanes {}
 
 impl Real for f32 {}
 impl Real for f64 {}
@@ -95,9 +96,7 @@ impl Scalar for f32 {
         data
     }
     fn product(p: &Product<'_, Self>) {
-        if !p.by_panels() {
-            product::<Self, Self>(p, 1, 0, 0, 0, p.begin());
-        }
+        product::<Self, Self>(p, 1, [0; 3], true);
     }
 }
 
@@ -139,6 +138,6 @@ impl Scalar for f64 {
         libm::erf(self)
     }
     fn product(p: &Product<'_, Self>) {
-        product::<Self, Self>(p, 1, 0, 0, 0, p.begin());
+        product::<Self, Self>(p, 1, [0; 3], true);
     }
 }

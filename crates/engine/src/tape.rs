@@ -4,7 +4,7 @@ use crate::kernels::norm::Normalised;
 use crate::kernels::{attention, dropout, elementwise, linear, norm, rows, softmax};
 use crate::op::Op;
 use crate::scalar::Scalar;
-use crate::tables::{Ledger, Sink, Table};
+use crate::tables::{Ledger, RuleTable, Sink};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,7 +33,7 @@ impl NodeId {
 /// A value, and where it stands on the tape if it leads from a watched one.
 #[derive(Debug, Clone)]
 pub struct Var<T> {
-    /// The value.
+    /// The value that the operation gave.
     pub value: Tensor<T>,
     /// Its place on the tape.
     pub node: Option<NodeId>,
@@ -149,7 +149,7 @@ impl<T: Scalar> Tape<T> {
         &self,
         seeds: Vec<(NodeId, Tensor<T>)>,
         wrt: &[NodeId],
-        table: &dyn Table<T>,
+        table: &dyn RuleTable<T>,
     ) -> Result<Vec<Option<Tensor<T>>>, NoRule> {
         self.pull_back(seeds, wrt, table, None)
     }
@@ -159,7 +159,7 @@ impl<T: Scalar> Tape<T> {
         &self,
         seeds: Vec<(NodeId, Tensor<T>)>,
         wrt: &[NodeId],
-        table: &dyn Table<T>,
+        table: &dyn RuleTable<T>,
     ) -> Result<Ledger, NoRule> {
         let mut ledger = Ledger::default();
         self.pull_back(seeds, wrt, table, Some(&mut ledger))?;
@@ -170,7 +170,7 @@ impl<T: Scalar> Tape<T> {
         &self,
         seeds: Vec<(NodeId, Tensor<T>)>,
         wrt: &[NodeId],
-        table: &dyn Table<T>,
+        table: &dyn RuleTable<T>,
         mut ledger: Option<&mut Ledger>,
     ) -> Result<Vec<Option<Tensor<T>>>, NoRule> {
         let useful = self.downstream_of(wrt);

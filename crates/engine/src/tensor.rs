@@ -1,5 +1,5 @@
 use crate::context::{Buffer, Context};
-use crate::kernels::pack::Pack;
+use crate::kernels::pack::{Pack, PanelBudget};
 use crate::scalar::Scalar;
 use std::fmt;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ pub struct Tensor<T> {
     rows: usize,
     cols: usize,
     data: Arc<Storage<T>>,
-    panels: Option<Arc<Kept>>,
+    panels: Option<Arc<Kept<T>>>,
 }
 
 /// Copies of a weight in panels, for the product with it and for the pull to its input.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    pub(crate) forward: Pack,
-    pub(crate) backward: Pack,
+#[derive(Debug)]
+pub(crate) struct Kept<T> {
+    pub(crate) forward: Pack<T>,
+    pub(crate) backward: Pack<T>,
 }
 
 enum Storage<T> {
@@ -57,13 +57,14 @@ impl<T: Scalar> Tensor<T> {
         Self { rows, cols, data: Arc::new(Storage::Own(buffer)), panels: None }
     }
 
-    /// The same matrix, of which products may keep copies in a layout of their own: faster, for twice the memory, or
-    /// thrice with gradients.
-    pub fn keeping_panels(self) -> Self {
-        Self { panels: Some(Arc::default()), ..self }
+    /// The same matrix, of which products may keep copies in a layout of their own, one forward and one for gradients, as
+    /// far as the budget goes: faster, and to the bit the same.
+    pub fn keeping_panels(self, budget: &Arc<PanelBudget>) -> Self {
+        let kept = Kept { forward: Pack::new(budget), backward: Pack::new(budget) };
+        Self { panels: Some(Arc::new(kept)), ..self }
     }
 
-    pub(crate) fn panels(&self) -> Option<&Kept> {
+    pub(crate) fn panels(&self) -> Option<&Kept<T>> {
         self.panels.as_deref()
     }
 

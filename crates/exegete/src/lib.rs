@@ -16,7 +16,7 @@
 //!
 //! ```
 //! # fn main() -> exegete::Result<()> {
-//! let model = exegete::load_default(&exegete::Options::default())?;
+//! let model = exegete::load_default(&exegete::LoadOptions::default())?;
 //! let report = exegete::explain(&*model, "A warm and honest film.")?;
 //! println!("{}", exegete::render::render(&report, exegete::render::Format::Text, &Default::default()));
 //! # Ok(())
@@ -26,16 +26,16 @@
 //! The same by hand, and further in:
 //!
 //! ```no_run
-//! use exegete::{Driver, Example, Options, Plan, Row, Scores, Site};
+//! use exegete::{Driver, Example, LoadOptions, Plan, Row, Scores, Site};
 //! use std::path::Path;
 //!
 //! # fn main() -> exegete::Result<()> {
-//! let model = exegete::load(Path::new("my-classifier"), &Options::default())?;
+//! let model = exegete::load(Path::new("my-classifier"), &LoadOptions::default())?;
 //! let example = Example::text("A warm and honest film.");
 //!
 //! // What does it say?
 //! let answers = exegete::predict(&Driver::default(), &*model, std::slice::from_ref(&example))?;
-//! if let Scores::Classes(classes) = &answers[0].scores {
+//! if let Scores::Classes { scores: classes, .. } = &answers[0].scores {
 //!     for class in classes {
 //!         println!("{} {:.3}", class.label, class.prob);
 //!     }
@@ -55,16 +55,19 @@
 //! replaced.
 
 pub use exegete_core::{
-    Answer, Array, Axis, Card, Change, Choice, ClassScore, Driver, Edit, Encoded, Error, Example, Explaining,
-    Explanation, Field, Fill, Keeper, Key, Label, Learner, Logits, Lrp, Memory, Model, Norm, OfOutput, Open,
-    Outputs, Pass, Pick, Plan, Prediction, Predictions, Quantity, Readout, Record, Resolving, Result, Role,
-    Row, Rules, Scale, Scores, Seed, Site, SiteInfo, Sites, Sizes, Span, Spent, Supervised, TASKS, Tag,
-    Target, Task, Term, Token, TokenScore, Unit, Units, Work, best_span, by_outputs, class_index, predict,
+    Advance, Answer, Array, Axis, CacheStore, Card, Change, Choice, ClassScore, ContentHash, Driver, Edit,
+    Encoded, Error, Example, Explaining, Explanation, Field, Fill, Key, Label, Learner, Logits, LrpRule,
+    Model, Norm, OfOutput, Open, Outputs, Pass, Pick, Plan, Prediction, PredictionCache, Predictions,
+    Quantity, Readout, Record, Resolving, Result, Role, Row, Rules, Scale, Scores, Seed, Site, SiteInfo,
+    Sites, Sizes, Span, Spent, Supervised, TASKS, Tag, Target, Task, Term, Token, TokenScore, Unit, Units,
+    Work, best_span, by_outputs, class_index, predict, sha256_hex, sha256_of,
 };
 pub use exegete_models::{
-    DEFAULT, Options, Precision, RemoteOptions, connect, export, files_of_folder, is_address, load,
+    DEFAULT, LoadOptions, Precision, RemoteOptions, connect, export, files_of_folder, is_address, load,
     load_default,
 };
+
+pub mod request;
 
 /// Why a model says what it says of a text: the method that suits the model, with the default evidence.
 pub fn explain(model: &dyn Model, text: &str) -> Result<report::Report> {
@@ -83,7 +86,7 @@ pub fn explain_with(
     let (seconds, spent) = (started.elapsed().as_secs_f64(), driver.spent().since(before));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let provenance = report::Provenance::new(model.card(), request.seed, threads, seconds, spent);
-    Ok(report::Report { schema: report::SCHEMA.to_owned(), provenance, items })
+    Ok(report::Report { schema: report::SCHEMA.to_owned(), provenance, request: None, items })
 }
 
 /// What outputs mean, one task each: see [`Task`].
@@ -108,30 +111,36 @@ pub mod render {
 
 /// The suite that every model must pass, whoever wrote it.
 pub mod conformance {
-    pub use exegete_core::conformance::{Check, Extent, Subject, check, check_with};
+    pub use exegete_core::conformance::{Check, ConformanceSubject, Extent, check, check_until, check_with};
 }
 
 /// Training: see [`train::fit`].
 pub mod train {
     pub use exegete_models::loss::{Forward, Objective, supervised};
     pub use exegete_models::train::{
-        Data, Epoch, Event, Goal, Head, Metric, Metrics, Optimiser, Run, Sample, Settings, Start, Step,
-        Trainer, evaluate, fit,
+        Data, Epoch, Event, Metric, Metrics, Optimiser, Sample, Start, TrainedHead, Trainer, TrainingLoss,
+        TrainingRun, TrainingSettings, TrainingStep, evaluate, fit,
     };
 }
 
 /// Files that appear only when they are complete.
 pub mod partial {
-    pub use exegete_models::partial::{Partial, Place, place, write};
+    pub use exegete_models::partial::{FilePlace, Partial, place, sweep, write};
 }
 
 /// What this machine can do, and models to measure it with.
 pub mod speed {
     pub use exegete_engine::peak::{Peak, sgemm_peak, sustained};
+    pub use exegete_engine::tile;
     pub use exegete_models::{BertSize, random_bert};
 }
 
-/// The README's example is compiled with the tests.
+/// The README's example is run with the tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
+
+/// The examples of `docs/library.md` are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+pub struct LibraryPage;

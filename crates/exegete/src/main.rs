@@ -1,25 +1,23 @@
 //! The `exegete` program: reads the command line, calls the library, prints what it says.
 
-mod answers;
 mod bench;
-mod check;
 mod cli;
 mod eval;
 mod explain;
-mod hiding;
-mod input;
 mod journal;
+mod methods;
 mod model;
 mod output;
 mod predict;
 mod progress;
-mod size;
+mod stop;
 mod table;
 mod train;
 
 use clap::Parser;
 use std::io;
 use std::process::ExitCode;
+use stop::{INTERRUPTED, Stopped, is_stop, on_interrupt};
 
 fn main() -> ExitCode {
     report_panics_in_one_line();
@@ -38,6 +36,8 @@ fn run() -> ExitCode {
     };
     match execute(&cli.command) {
         Ok(code) => code,
+        Err(error) if is_stop(&error) => interrupted("stopped before the end"),
+        Err(error) if error.is::<Stopped>() => interrupted(&error.to_string()),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => fail(&format!("{error:#}")),
     }
@@ -45,21 +45,34 @@ fn run() -> ExitCode {
 
 fn execute(command: &cli::Command) -> anyhow::Result<ExitCode> {
     match command {
-        cli::Command::Explain(args) => explain::run(args)?,
-        cli::Command::Eval(args) => eval::run(args)?,
+        cli::Command::Explain(args) => explain::run(args, &on_interrupt())?,
+        cli::Command::Eval(args) => eval::run(args, &on_interrupt())?,
         cli::Command::Show(args) => explain::show(args)?,
-        cli::Command::Methods(args) => explain::methods(args)?,
-        cli::Command::Predict(args) => predict::run(args)?,
+        cli::Command::Methods(args) => methods::run(args)?,
+        cli::Command::Predict(args) => predict::run(args, &on_interrupt())?,
         cli::Command::Model(cli::Model::Info(folder)) => model::info(folder)?,
         cli::Command::Model(cli::Model::Sites(folder)) => model::sites(folder)?,
-        cli::Command::Model(cli::Model::Check(folder)) => {
-            return Ok(if check::run(folder)? { ExitCode::SUCCESS } else { ExitCode::from(1) });
+        cli::Command::Model(cli::Model::Check(args)) => {
+            return Ok(if model::check(args, &on_interrupt())? {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(1)
+            });
         }
-        cli::Command::Model(cli::Model::Export(args)) => model::export(args)?,
-        cli::Command::Train(args) => train::run(args)?,
-        cli::Command::Bench(args) => bench::run(args)?,
+        cli::Command::Model(cli::Model::Export(args)) => exegete::request::model::export(&args.request)?,
+        cli::Command::Train(args) => train::run(args, &on_interrupt())?,
+        cli::Command::Bench(args) => bench::run(args, &on_interrupt())?,
+        cli::Command::Schema(args) => {
+            table::print(&format!("{:#}", exegete::request::json_schema(&args.name.join(" "))?))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was asked for, so no error: what is done is kept where it can be.
+fn interrupted(message: &str) -> ExitCode {
+    eprintln!("{message}");
+    ExitCode::from(INTERRUPTED)
 }
 
 /// One line, whatever the message holds: names of files and columns come from outside.

@@ -1,118 +1,24 @@
-//! Opening models for the commands, and `exegete model info|sites`.
+//! `exegete model info|sites|check|export`.
 
-use crate::cli::{Export, Folder, Remote, Resources, TableFormat};
-use crate::output::refuse_reads;
-use crate::table;
-use anyhow::{Result, bail};
-use exegete::{Card, Example, Field, Model, Options, Precision, RemoteOptions, SiteInfo, Sites, Task};
+use crate::cli::{ModelArgs, TableFormat};
+use crate::{progress, table};
+use anyhow::Result;
+use exegete::conformance::Check;
+use exegete::render::columns;
+use exegete::request::Stop;
+use exegete::request::model::{self, check, check::ModelCheck};
+use exegete::{Card, SiteInfo, Sites};
 use serde::Serialize;
-use std::path::Path;
-use std::sync::Arc;
-
-/// The model a command was asked to use, a folder's or one at an address, with its warnings said.
-pub(crate) fn load(
-    model: Option<&Path>,
-    resources: &Resources,
-    remote: &Remote,
-    pairs: bool,
-) -> Result<Arc<dyn Model>> {
-    let model = match address(model) {
-        Some(address) => {
-            resources.check_unused()?;
-            exegete::connect(address, &remote.options(address, pairs)?)?
-        }
-        None => {
-            remote.check_unused()?;
-            open(model, resources.threads())?
-        }
-    };
-    warn(model.card());
-    Ok(model)
-}
-
-/// A folder's model, without a word.
-pub(crate) fn open(dir: Option<&Path>, threads: usize) -> Result<Arc<dyn Model>> {
-    open_with(dir, &Options { precision: Precision::F32, threads })
-}
-
-/// The model of a folder, or the default one where none is named.
-pub(crate) fn open_with(dir: Option<&Path>, options: &Options) -> Result<Arc<dyn Model>> {
-    Ok(match folder(dir, "this needs its files")? {
-        Some(dir) => exegete::load(dir, options)?,
-        None => exegete::load_default(options)?,
-    })
-}
-
-/// The folder that a `--model` means; none for the default model. A model at an address has none, and `need` says why
-/// that matters.
-pub(crate) fn folder<'a>(model: Option<&'a Path>, need: &str) -> Result<Option<&'a Path>> {
-    if let Some(address) = address(model) {
-        bail!(
-            "{address}: a model at an address only answers for texts, and {need}; give a Hugging Face folder"
-        );
-    }
-    Ok(model.filter(|dir| dir.as_os_str() != exegete::DEFAULT))
-}
-
-/// The address that a `--model` means, where it is one.
-fn address(model: Option<&Path>) -> Option<&str> {
-    model.and_then(Path::to_str).filter(|model| exegete::is_address(model))
-}
-
-/// Whether a `--model` means something that only answers: an address or a command.
-pub(crate) fn is_black_box(model: Option<&Path>) -> bool {
-    address(model).is_some()
-}
-
-/// Says on stderr what the user should know about a model.
-pub(crate) fn warn(card: &Card) {
-    for warning in &card.warnings {
-        eprintln!("warning: {warning}");
-    }
-}
-
-/// An example with the field names of the task.
-pub(crate) fn example(task: &dyn Task, text: &str, pair: Option<&str>) -> Example {
-    let named = |(name, text): (&str, &str)| Field { name: name.to_owned(), text: text.to_owned() };
-    let texts = std::iter::once(text).chain(pair);
-    Example { fields: task.fields().into_iter().zip(texts).map(named).collect(), label: None }
-}
-
-/// A model, or what else has a config, is not overwritten by accident.
-pub(crate) fn check_output(output: &Path, overwrite: bool) -> Result<()> {
-    let found = ["model.safetensors", "model.safetensors.index.json", "config.json"]
-        .into_iter()
-        .find(|name| output.join(name).exists());
-    match found {
-        Some(name) if !overwrite => {
-            bail!("{}: holds a {name} already; give another folder or --overwrite", output.display())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// `exegete model export`.
-pub(crate) fn export(args: &Export) -> Result<()> {
-    check_output(&args.output, args.overwrite)?;
-    refuse_reads(&exegete::files_of_folder(&args.output), &args.reads())?;
-    let dir = folder(args.dir.as_deref(), "an export needs weights to write")?;
-    exegete::export(dir, &args.output)?;
-    Ok(())
-}
 
 /// `exegete model info`.
-pub(crate) fn info(folder: &Folder) -> Result<()> {
-    let dir = folder.dir.as_deref();
-    let model = match address(dir) {
-        Some(address) => exegete::connect(address, &RemoteOptions::default())?,
-        None => open(dir, 0)?,
-    };
-    match folder.format {
-        TableFormat::Text => table::print(&table::plain(&[], describe(model.card()), &[])),
-        TableFormat::Json if model.card().parameters == 0 => {
-            table::print_json("exegete.model/1", &without_sizes(model.card())?)
+pub(crate) fn info(args: &ModelArgs) -> Result<()> {
+    let card = model::info(&args.request)?;
+    match args.format {
+        TableFormat::Text => table::print(&columns(&[], &describe(&card), &[])),
+        TableFormat::Json if card.parameters == 0 => {
+            table::print_json("exegete.model/1", &without_sizes(&card)?)
         }
-        TableFormat::Json => table::print_json("exegete.model/1", model.card()),
+        TableFormat::Json => table::print_json("exegete.model/1", &card),
     }
 }
 
@@ -160,18 +66,44 @@ struct Listed<'a> {
 }
 
 /// `exegete model sites`.
-pub(crate) fn sites(folder: &Folder) -> Result<()> {
-    let dir = self::folder(folder.dir.as_deref(), "sites are places inside a network")?;
-    let model = open(dir, 0)?;
-    let sites = model.require_open()?.sites();
-    if folder.format == TableFormat::Json {
+pub(crate) fn sites(args: &ModelArgs) -> Result<()> {
+    let sites = &model::sites(&args.request)?;
+    if args.format == TableFormat::Json {
         return table::print_json("exegete.sites/1", &Listed { sites });
     }
     let row = |info: &SiteInfo| {
         let axes = info.axes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ");
         vec![info.site.to_string(), axes, if info.cut { "cut" } else { "" }.to_owned()]
     };
-    table::print(&table::plain(&["site", "axes", "can start"], sites.iter().map(row).collect(), &[]))
+    let rows: Vec<_> = sites.iter().map(row).collect();
+    table::print(&columns(&["site", "axes", "can start"], &rows, &[]))
+}
+
+/// `exegete model check`; whether all checks passed.
+pub(crate) fn check(args: &ModelArgs, stop: &Stop) -> Result<bool> {
+    let outcome = check::run(&args.request, stop, &mut progress::say)?;
+    match args.format {
+        TableFormat::Json => table::print_json("exegete.check/1", &outcome)?,
+        TableFormat::Text => table::print(&text(&outcome))?,
+    }
+    Ok(outcome.passed)
+}
+
+fn text(outcome: &ModelCheck) -> String {
+    let row = |check: &Check| {
+        let result = if check.passed { "pass" } else { "FAIL" };
+        let number = |value: f64| if value == 0.0 { "0".to_owned() } else { format!("{value:.1e}") };
+        let name = check.name.to_owned();
+        vec![name, result.to_owned(), number(check.worst), number(check.limit), check.detail.clone()]
+    };
+    let header = ["check", "result", "worst", "limit", "detail"];
+    let table = columns(&header, &outcome.checks.iter().map(row).collect::<Vec<_>>(), &[2, 3]);
+    let failed = outcome.checks.iter().filter(|check| !check.passed).count();
+    let verdict = match failed {
+        0 => format!("all {} checks passed", outcome.checks.len()),
+        n => format!("{n} of {} checks failed", outcome.checks.len()),
+    };
+    format!("{table}\n{verdict}")
 }
 
 #[cfg(test)]

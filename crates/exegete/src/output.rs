@@ -9,7 +9,7 @@ mod terminal;
 
 use crate::cli::PredictionFormat;
 use anyhow::Result;
-pub(crate) use destination::{Read, destination, is_replaceable, refuse_reads};
+pub(crate) use destination::{destination, is_replaceable};
 pub(crate) use exegete::report::number::Number;
 use exegete::{Example, Prediction};
 pub(crate) use file::Output;
@@ -27,6 +27,11 @@ impl Printer {
     /// A printer at the start of its document; nothing is written before the first row is known to be good.
     pub(crate) fn new(format: PredictionFormat, style: Style) -> Self {
         Self { format, style, rows: 0 }
+    }
+
+    /// The same after so many rows, which an earlier run wrote.
+    pub(crate) fn after(self, rows: usize) -> Self {
+        Self { rows, ..self }
     }
 
     /// Writes one row, with whatever must stand before it.
@@ -63,19 +68,9 @@ impl Printer {
     }
 }
 
-/// The most probable of some scores, by index; the first where several are equal.
-fn best<T>(scores: &[T], prob: impl Fn(&T) -> f64) -> Option<&T> {
-    scores.iter().reduce(|best, score| if prob(score) > prob(best) { score } else { best })
-}
-
 /// The label a user would read off a prediction, where it has one.
 pub(crate) fn label(prediction: &Prediction) -> Option<&str> {
-    use exegete::Scores::{Answer, Classes, Labels};
-    match &prediction.scores {
-        Classes(scores) | Labels(scores) => best(scores, |s| s.prob).map(|s| s.label.as_str()),
-        Answer(answer) => Some(&answer.answer),
-        _ => None,
-    }
+    prediction.scores.decision().map(|(label, _)| label)
 }
 
 #[cfg(test)]

@@ -1,64 +1,109 @@
-//! `exegete predict`: examples in, predictions out, a chunk at a time.
+//! `exegete predict`: predictions, written as they come.
 
-use crate::cli;
-use crate::input::Source;
-use crate::output::{self, Output, Printer, Style};
-use crate::{model, progress};
-use anyhow::{Context, Result, bail};
-use exegete::{Card, Driver, Example, Prediction, Scores};
+use crate::journal::Journal;
+use crate::output::{self, Output, Printer, Style, is_replaceable};
+use crate::stop::after_texts;
+use crate::{cli, progress};
+use anyhow::{Context, Result};
+use exegete::request::predict::{self, PredictedTexts, Predictor};
+use exegete::request::{Notice, Stop, text_sha256};
+use exegete::{Card, Example, Prediction, Scores};
+use serde::{Deserialize, Serialize};
 use std::io::Write;
-
-/// How many rows are read, predicted and written together. Packed batches need no sorting by length, so this only
-/// has to be large enough to fill the driver's batches.
-const CHUNK_ROWS: usize = 256;
+use std::path::Path;
 
 /// Runs the command.
-pub(crate) fn run(args: &cli::Predict) -> Result<()> {
-    let path = output::destination(args.output.as_deref(), &args.reads())?;
-    let model = model::load(args.model.as_deref(), &args.resources, &args.remote, args.texts.pairs())?;
-    let driver = Driver::new(args.resources.memory());
-    let mut source = Source::open(&args.texts.ask(), model.card().task)?;
+pub(crate) fn run(args: &cli::Predict, stop: &Stop) -> Result<()> {
+    let path = output::destination(args.output.as_deref(), &args.request.reads())?;
+    let predictor = predict::open(&args.request, stop, &mut progress::say)?;
+    match path.filter(|path| is_replaceable(path) && args.request.texts.many()) {
+        Some(path) => resumable(args, &predictor, path),
+        None => stream(args, &predictor, path),
+    }
+}
+
+/// Rows as they come.
+fn stream(args: &cli::Predict, predictor: &Predictor<'_>, path: Option<&Path>) -> Result<()> {
     let mut output = Output::open(path)?;
     let colour = output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut printer = Printer::new(args.format, Style { colour });
-    let mut tally = Tally::default();
-    let progress = progress::bytes(&source);
-    loop {
-        let examples = source.chunk(CHUNK_ROWS)?;
-        if examples.is_empty() {
-            break;
-        }
-        let predictions = exegete::predict(&driver, &*model, &examples)?;
-        let written = progress.suspend(|| write(&mut printer, &mut output, &examples, &predictions));
-        written.context("the output cannot be written")?;
-        tally.add(model.card(), &examples, &predictions);
-        progress.set_position(source.bytes());
-    }
+    let mut tally = Tally::new(predictor);
+    let progress = progress::bytes();
+    let tell = &mut |notice: Notice<'_>| progress::show(&progress, notice);
+    let done = predictor.each(&[], tell, &mut |texts| {
+        let rows = printed(&mut printer, texts)?;
+        rows.iter().for_each(|row| tally.add(row));
+        let written = rows.iter().try_for_each(|row| output.write_all(row.printed.as_bytes()));
+        progress.suspend(|| written.and_then(|()| output.flush())).context("the output cannot be written")
+    });
     progress.finish_and_clear();
-    if tally.rows == 0 {
-        bail!("{}: holds no text", source.name());
-    }
+    done.map_err(|error| after_texts(error, tally.rows, false))?;
     printer.finish(&mut output).context("the output cannot be written")?;
     output.complete()?;
-    tally.say(model.card());
+    tally.say();
     Ok(())
 }
 
-fn write(
-    printer: &mut Printer,
-    output: &mut Output,
-    examples: &[Example],
-    predictions: &[Prediction],
-) -> Result<()> {
-    for (example, prediction) in examples.iter().zip(predictions) {
-        printer.row(output, example, prediction)?;
+/// The same into a file; what an earlier run finished is not done again.
+fn resumable(args: &cli::Predict, predictor: &Predictor<'_>, path: &Path) -> Result<()> {
+    let mut identity = args.request.identity(predictor.model().card())?;
+    identity.insert("format".to_owned(), format!("{:?}", args.format).to_lowercase());
+    let mut journal = Journal::open(path, &identity)?;
+    let finished = journal.finished.clone();
+    let mut printer = Printer::new(args.format, Style { colour: false }).after(finished.len());
+    let progress = progress::bytes();
+    let tell = &mut |notice: Notice<'_>| progress::show(&progress, notice);
+    let done = predictor.each(&finished, tell, &mut |texts| {
+        let rows = texts.examples.iter().zip(printed(&mut printer, texts)?);
+        let line = |(example, row)| Ok((text_sha256(example), serde_json::to_string::<Printed>(&row)?));
+        journal.add(&rows.map(line).collect::<Result<Vec<_>>>()?)
+    });
+    progress.finish_and_clear();
+    if let Err(error) = done {
+        let texts = journal.finished.len();
+        return journal.leave().and(Err(after_texts(error, texts, true)));
     }
-    Ok(output.flush()?)
+    let mut tally = Tally::new(predictor);
+    journal.complete(|journal, output| {
+        for line in journal.results()? {
+            let row: Printed = serde_json::from_str(&line?)?;
+            output.write_all(row.printed.as_bytes())?;
+            tally.add(&row);
+        }
+        printer.finish(output)
+    })?;
+    tally.say();
+    Ok(())
+}
+
+/// A row as it is written, and what is counted of it.
+#[derive(Serialize, Deserialize)]
+struct Printed {
+    printed: String,
+    truncated: bool,
+    /// Whether the label is the right one, where that is known.
+    right: Option<bool>,
+}
+
+fn printed(printer: &mut Printer, texts: &PredictedTexts<'_>) -> Result<Vec<Printed>> {
+    let print = |(example, prediction): (&Example, &Prediction)| {
+        let mut bytes = Vec::new();
+        printer.row(&mut bytes, example, prediction)?;
+        let right = match (&prediction.scores, &example.label) {
+            (Scores::Classes { .. }, Some(gold)) => {
+                Some(is_right(texts.card, output::label(prediction), gold))
+            }
+            _ => None,
+        };
+        Ok(Printed { printed: String::from_utf8(bytes)?, truncated: prediction.truncated, right })
+    };
+    texts.examples.iter().zip(texts.predictions).map(print).collect()
 }
 
 /// What is said about a run once its rows are out.
 #[derive(Debug, Default)]
 struct Tally {
+    max_tokens: usize,
     rows: usize,
     truncated: usize,
     first_truncated: usize,
@@ -67,24 +112,23 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, card: &Card, examples: &[Example], predictions: &[Prediction]) {
-        for (example, prediction) in examples.iter().zip(predictions) {
-            self.rows += 1;
-            if prediction.truncated {
-                self.truncated += 1;
-                self.first_truncated = if self.truncated == 1 { self.rows } else { self.first_truncated };
-            }
-            if let (Scores::Classes(_), Some(gold)) = (&prediction.scores, &example.label) {
-                self.labelled += 1;
-                self.right += usize::from(is_right(card, output::label(prediction), gold));
-            }
-        }
+    fn new(predictor: &Predictor<'_>) -> Self {
+        Self { max_tokens: predictor.model().card().max_tokens, ..Self::default() }
     }
 
-    fn say(&self, card: &Card) {
+    fn add(&mut self, row: &Printed) {
+        self.rows += 1;
+        if row.truncated {
+            self.truncated += 1;
+            self.first_truncated = if self.truncated == 1 { self.rows } else { self.first_truncated };
+        }
+        self.labelled += usize::from(row.right.is_some());
+        self.right += usize::from(row.right == Some(true));
+    }
+
+    fn say(&self) {
         if self.truncated > 0 {
-            let Self { rows, truncated, first_truncated: first, .. } = self;
-            let most = card.max_tokens;
+            let Self { rows, truncated, first_truncated: first, max_tokens: most, .. } = self;
             eprintln!(
                 "warning: {truncated} of {rows} texts cut to the model's {most} tokens, the first in row {first}"
             );

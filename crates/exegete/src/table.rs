@@ -1,26 +1,8 @@
-//! Tables and JSON documents on stdout, for everything but predictions.
+//! Text and JSON documents on stdout, for everything but predictions.
 
 use anyhow::Result;
-use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use std::io::Write;
-
-/// A table without frame; columns named in `right` are aligned to the right.
-pub(crate) fn plain(header: &[&str], rows: Vec<Vec<String>>, right: &[usize]) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    if !header.is_empty() {
-        table.set_header(header);
-    }
-    table.add_rows(rows);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if right.contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.trim_fmt()
-}
 
 /// Writes lines to stdout.
 pub(crate) fn print(text: &str) -> Result<()> {

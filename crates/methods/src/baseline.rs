@@ -62,7 +62,7 @@ impl Baseline {
             Self::Pad => Ok(Row::new(replaced(encoded, &special(open, &PAD)?))),
             Self::Mask => Ok(Row::new(replaced(encoded, &special(open, &MASK)?))),
             Self::Mean => {
-                let words = open.words().ok_or_else(|| {
+                let words = open.word_embeddings().ok_or_else(|| {
                     Error::Unsupported("this model has no word vectors to take the mean of".into())
                 })?;
                 let values = mean(&words, encoded.len())?;
@@ -96,7 +96,7 @@ pub fn special(open: &dyn Open, names: &[&str]) -> Result<Token> {
     let found = names.iter().find_map(|name| Some((name, open.token_id(name)?)));
     let (name, id) =
         found.ok_or_else(|| Error::Unsupported(format!("this model's vocabulary has no {}", names[0])))?;
-    Ok(Token { id, kind: 0, piece: (*name).to_owned(), span: None, special: false })
+    Ok(Token { id, type_id: 0, piece: (*name).to_owned(), span: None, special: false })
 }
 
 fn replaced(encoded: &Encoded, by: &Token) -> Encoded {

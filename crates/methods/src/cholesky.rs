@@ -1,3 +1,5 @@
+use exegete_core::dot;
+
 /// The triangle L of a symmetric matrix LLᵀ that may lack rank.
 ///
 /// A row that the rows before it make up gets an infinite pivot, so that its unknown is zero in every solution.
@@ -77,17 +79,6 @@ impl Cholesky {
         }
         diagonal
     }
-}
-
-/// Σ ab
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    // Four sums at a time, which the compiler can keep in one register.
-    let (mut sums, split) = ([0.0; 4], a.len().min(b.len()) / 4 * 4);
-    for (a, b) in a[..split].chunks_exact(4).zip(b[..split].chunks_exact(4)) {
-        (0..4).for_each(|i| sums[i] += a[i] * b[i]);
-    }
-    let rest: f64 = a[split..].iter().zip(&b[split..]).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 mod agreement;
 mod metrics;
 
-pub use metrics::{Better, METRICS, Metric, Seen};
+pub use metrics::{Better, METRICS, MeasuredText, QualityMetric};
 
 use exegete_core::Units;
 use exegete_core::report::{Cell, Checks, Table};
@@ -40,8 +40,8 @@ pub struct Measured {
 impl Measured {
     /// Reads every metric off the evidence.
     pub fn new(signed: bool, values: Vec<f64>, checks: &Checks, cost: Option<Cost>) -> Self {
-        let seen = Seen { checks, units: values.len(), cost };
-        let read = |metric: &Metric| Some((metric.name.to_owned(), (metric.read)(&seen)?));
+        let seen = MeasuredText { checks, units: values.len(), cost };
+        let read = |metric: &QualityMetric| Some((metric.name.to_owned(), (metric.read)(&seen)?));
         let finite = |(_, value): &(String, f64)| value.is_finite();
         let metrics = METRICS.iter().filter_map(read).filter(finite).collect();
         Self { signed, values, metrics }
@@ -57,13 +57,13 @@ pub struct Text {
     pub cost: Cost,
     /// One an explanation, in the order of their names; none where the text has nothing to hide.
     pub measured: Vec<Measured>,
-    /// Random scores.
+    /// What random scores reach on the same text.
     pub random: Option<Measured>,
 }
 
 /// What is compared.
 #[derive(Debug, Clone)]
-pub struct Contest<'a> {
+pub struct MethodComparison<'a> {
     /// Of the explanations.
     pub names: &'a [String],
     /// What is explained, as the user asked for it.
@@ -73,7 +73,7 @@ pub struct Contest<'a> {
 }
 
 /// One table of metrics, a row an explanation; and, where there are several, one of how far they agree.
-pub fn tables(contest: &Contest<'_>, texts: &[Text]) -> Vec<Table> {
+pub fn tables(contest: &MethodComparison<'_>, texts: &[Text]) -> Vec<Table> {
     let judged: Vec<&Text> = texts.iter().filter(|text| !text.measured.is_empty()).collect();
     let mut tables = vec![scores(contest, texts, &judged)];
     if contest.names.len() > 1 {
@@ -82,14 +82,14 @@ pub fn tables(contest: &Contest<'_>, texts: &[Text]) -> Vec<Table> {
     tables
 }
 
-fn scores(contest: &Contest<'_>, texts: &[Text], judged: &[&Text]) -> Table {
+fn scores(contest: &MethodComparison<'_>, texts: &[Text], judged: &[&Text]) -> Table {
     let names: Vec<&str> = contest.names.iter().map(String::as_str).chain([RANDOM]).collect();
-    let found = |row: usize, metric: &Metric| -> Vec<f64> {
+    let found = |row: usize, metric: &QualityMetric| -> Vec<f64> {
         let measured = judged.iter().filter_map(|text| text.measured.get(row).or(text.random.as_ref()));
         measured.filter_map(|measured| measured.metrics.get(metric.name).copied()).collect()
     };
-    let exists = |metric: &&Metric| (0..names.len()).any(|row| !found(row, metric).is_empty());
-    let shown: Vec<&Metric> = METRICS.iter().filter(exists).collect();
+    let exists = |metric: &&QualityMetric| (0..names.len()).any(|row| !found(row, metric).is_empty());
+    let shown: Vec<&QualityMetric> = METRICS.iter().filter(exists).collect();
     let mut notes = vec![counted(texts, judged.len(), contest.units)];
     notes.extend(directions(&shown));
     notes.extend(shown.iter().filter(|metric| !metric.note.is_empty()).map(|metric| metric.note.to_owned()));
@@ -145,7 +145,7 @@ fn counted(texts: &[Text], judged: usize, units: Units) -> String {
 }
 
 /// Which way each column is good.
-fn directions(shown: &[&Metric]) -> Option<String> {
+fn directions(shown: &[&QualityMetric]) -> Option<String> {
     let those = |better: Better| -> Option<String> {
         let names: Vec<&str> = shown.iter().filter(|m| m.better == better).map(|m| m.name).collect();
         (!names.is_empty()).then(|| names.join(", "))

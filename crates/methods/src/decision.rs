@@ -4,9 +4,9 @@ use exegete_core::{Card, Encoded, Logits, Open, Result, Target};
 /// What a model decides for one row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// In words.
+    /// The decision in the task's own words.
     pub label: String,
-    /// Its probability.
+    /// The decision's probability, 0 to 1.
     pub prob: f64,
     /// Which one it is, whatever it is called: a class, or the first and last token of an answer.
     pub(crate) key: Decided,
@@ -14,13 +14,13 @@ pub struct Decision {
 
 /// Which decision a target belongs to, and how it is read from the output.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Question {
+pub(crate) struct DecisionQuestion {
     /// Which outputs compete.
     pub(crate) contest: Contest,
     target: Target,
 }
 
-impl Question {
+impl DecisionQuestion {
     /// The decision that a target is about; none where the model only gives numbers.
     pub(crate) fn of(card: &Card, target: &Target) -> Option<Self> {
         let contest = card.task.contest(&target.quantity)?;
@@ -74,7 +74,7 @@ mod tests {
         let logits = Logits::new(shape.to_vec(), logits.to_vec());
         let target: Target = target.parse().unwrap();
         let target = target.resolve(&card, &encoded, &logits, None, &|_| Some(1)).unwrap();
-        let found = Question::of(&card, &target).map(|question| {
+        let found = DecisionQuestion::of(&card, &target).map(|question| {
             let decision = question.decide(&card, Some(open), &encoded, &logits).unwrap();
             let spoken = question.is_spoken_for(&card, &decision);
             (decision.label, (decision.prob * 1e4).round() / 1e4, spoken)

@@ -1,4 +1,5 @@
-use crate::Settings;
+use crate::Arguments;
+use crate::parameter::{POSITIVE, Parameter};
 use exegete_core::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -13,18 +14,45 @@ pub struct Effort {
     pub budget: usize,
 }
 
+/// The most rows that a method may be told to ask for.
+pub(crate) const MOST_ROWS: usize = 1_000_000;
+
+/// The parameters of [`Effort::new`].
+pub(crate) const TOLERANCE: Parameter = Parameter::number(
+    "tolerance",
+    POSITIVE,
+    Some(0.05),
+    "the largest standard error, as a share of the largest score",
+);
+pub(crate) const BUDGET: Parameter = Parameter::count(
+    "budget",
+    1..=MOST_ROWS,
+    Some(2000),
+    "the most rows of the model; where it ends first, a note says so",
+);
+pub(crate) const SAMPLES: Parameter = Parameter::count(
+    "samples",
+    1..=MOST_ROWS,
+    None,
+    "exactly so many instead; without it `tolerance` and `budget` say when it ends",
+);
+
 impl Effort {
-    /// From the settings `samples`, or `tolerance` and `budget`.
-    pub fn new(settings: &mut Settings, tolerance: f64, budget: usize) -> Result<Self> {
-        let samples = settings.count("samples")?;
-        if samples.is_some() && (settings.has("tolerance") || settings.has("budget")) {
+    /// From the arguments `samples`, or `tolerance` and `budget`.
+    pub fn new(arguments: &mut Arguments) -> Result<Self> {
+        let samples = arguments.optional_count("samples")?;
+        if samples.is_some() && (arguments.is_given("tolerance") || arguments.is_given("budget")) {
             return Err(Error::Request(
                 "a fixed number of samples has no tolerance and no budget: give one".into(),
             ));
         }
-        let tolerance = settings.positive("tolerance", tolerance)?;
-        let budget = settings.count("budget")?.unwrap_or(budget);
+        let (tolerance, budget) = (arguments.number("tolerance")?, arguments.count("budget")?);
         Ok(Self { samples, tolerance, budget })
+    }
+
+    /// The most rows where a sample takes so many, and the two ends one each.
+    pub(crate) fn rows(&self, each: usize) -> usize {
+        self.samples.map_or(self.budget, |samples| samples.saturating_mul(each).saturating_add(2))
     }
 
     /// As a report shows it.
@@ -71,10 +99,14 @@ pub(crate) fn more(samples: usize, imprecision: f64, tolerance: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Settings, perturbation};
 
     #[test]
     fn a_count_or_a_tolerance() {
-        let effort = |words: &[&str]| Effort::new(&mut Settings::parse(words).unwrap(), 0.05, 2000);
+        let effort = |words: &[&str]| {
+            let settings = Settings::parse(words)?;
+            Effort::new(&mut Arguments::new(&perturbation::permutation_shap::INFO, settings)?)
+        };
         assert_eq!(effort(&["samples=7"]).unwrap().samples, Some(7));
         assert!(effort(&["samples=7", "tolerance=0.1"]).is_err());
         assert!(effort(&["samples=0"]).is_err());

@@ -1,21 +1,21 @@
-use crate::asked::Asked;
+use crate::answer;
 use crate::evidence::{Evidence, Level};
-use crate::job::words_or_input;
-use crate::registry::{Corpus, Info, METHODS, Needs};
-use crate::{Baseline, Masker, Picked, story};
+use crate::question::words_or_input;
+use crate::registry::{Info, METHODS, Needs};
+use crate::{Baseline, ConfiguredMethod, Corpus, Kind, Masker, Question, Settings, layers};
 use exegete_core::report::Item;
 use exegete_core::{Driver, Error, Example, Model, Result, Site, Target, Units};
 
 /// What to explain and how.
 pub struct Request {
     /// One or more, side by side; none for the one that suits the model.
-    pub methods: Vec<Picked>,
+    pub methods: Vec<ConfiguredMethod>,
     /// One or more numbers to explain.
     pub targets: Vec<Target>,
     /// Explain this many of the most probable classes instead of the targets.
     pub top_labels: Option<usize>,
     /// Where the scores are taken.
-    pub site: Place,
+    pub site: SiteChoice,
     /// What scores are summed to.
     pub units: Units,
     /// What a text is compared with; several are averaged, and none means what each method takes by itself.
@@ -35,7 +35,7 @@ impl Default for Request {
             methods: Vec::new(),
             targets: vec![Target::predicted()],
             top_labels: None,
-            site: Place::Words,
+            site: SiteChoice::Words,
             units: Units::Word,
             baselines: Vec::new(),
             masker: None,
@@ -52,7 +52,7 @@ pub fn default_method(opens: bool) -> &'static str {
 
 /// Where scores are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Place {
+pub enum SiteChoice {
     /// At the word vectors, whatever the model calls them.
     #[default]
     Words,
@@ -62,7 +62,7 @@ pub enum Place {
     AllLayers,
 }
 
-impl Place {
+impl SiteChoice {
     /// The site, or that of the words where there are several.
     pub(crate) fn site(self, model: &dyn Model) -> Site {
         match self {
@@ -85,41 +85,52 @@ pub fn explain(
     request: &Request,
 ) -> Result<Vec<Item>> {
     let own = match request.methods[..] {
-        [] => Picked::all(&[default_method(model.open().is_some())], &[])?,
+        [] => vec![ConfiguredMethod::new(default_method(model.open().is_some()), Settings::default())?],
         _ => Vec::new(),
     };
     let methods = if own.is_empty() { &request.methods } else { &own };
-    methods.iter().try_for_each(|picked| fits(model, picked.info()))?;
-    let asked = Asked::new(model, driver, example, request)?;
+    methods.iter().try_for_each(|chosen| fits(model, chosen.info))?;
     let mut items = Vec::new();
-    for target in asked.targets()? {
-        let job = asked.job(target);
-        let mut evidence = Evidence::new(&job, request.units);
-        for picked in methods {
-            items.push(match (picked, request.site) {
-                (Picked::Finds(info, finder), _) => asked.found(&job, info, &**finder)?,
-                (_, Place::AllLayers) => story::tell(&asked, &job, picked.scores()?)?,
-                (_, Place::Words | Place::At(_)) => asked.answer(&job, picked.scores()?, &mut evidence)?,
+    for job in Question::all(model, driver, example, request)? {
+        let mut evidence = Evidence::new(&job);
+        for chosen in methods {
+            items.push(match (&chosen.kind, request.site) {
+                (Kind::Finds(finder), site) => {
+                    changes_text(site.is_words(model), chosen.info)?;
+                    answer::found(&job, chosen.info, &**finder)?
+                }
+                (_, SiteChoice::AllLayers) => layers::layer_attribution(&job, chosen)?,
+                (_, SiteChoice::Words | SiteChoice::At(_)) => {
+                    answer::attribution(&job, chosen, &mut evidence, request.check)?
+                }
             });
         }
     }
     Ok(items)
 }
 
-/// What the methods of a request find in many texts together.
+/// What methods of a request find in many texts together.
 pub fn survey(corpus: &Corpus<'_>) -> Result<Vec<Item>> {
     let mut items = Vec::new();
-    for picked in &corpus.request.methods {
-        let Picked::Surveys(info, survey) = picked else {
+    for chosen in &corpus.request.methods {
+        let Kind::Surveys(survey) = &chosen.kind else {
             return Err(Error::Request(format!(
                 "{} explains one text at a time; run it apart from methods that look at many together",
-                picked.info().name
+                chosen.info.name
             )));
         };
-        fits(corpus.model, info)?;
+        fits(corpus.model, chosen.info)?;
         items.extend(survey.survey(corpus)?);
     }
     Ok(items)
+}
+
+/// A search changes words, wherever scores would be taken.
+fn changes_text(at_words: bool, info: &Info) -> Result<()> {
+    if at_words {
+        return Ok(());
+    }
+    Err(Error::Request(format!("{} changes the text, whatever the site; leave --site out", info.name)))
 }
 
 /// A model that gives predictions only cannot be asked for its inside.

@@ -1,8 +1,7 @@
-use crate::asked::{Asked, sums};
 use crate::compare::{Cost, Measured, Text};
-use crate::evidence::{Evidence, Scored};
-use crate::explained::shared;
-use crate::{Chosen, Job, Request};
+use crate::evidence::{Evidence, Level};
+use crate::registry::Method;
+use crate::{ConfiguredMethod, Question, RawAttribution, RawScores, Request, Stream};
 use exegete_core::report::Checks;
 use exegete_core::{Driver, Error, Example, Model, Result, Spent};
 use rand::RngExt;
@@ -10,7 +9,7 @@ use std::time::Instant;
 
 /// Scores that were made elsewhere, for the units of one text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Given {
+pub struct ExternalScores {
     /// Where they come from, for an error about them.
     pub place: String,
     /// One a unit.
@@ -21,9 +20,6 @@ pub struct Given {
     pub target: Option<String>,
 }
 
-/// Streams of random scores, one a text, apart from all others.
-const STAGE_RANDOM: u64 = 1 << 40;
-
 /// Measures the methods of a request, scores from elsewhere and random scores on one text, by its first target.
 ///
 /// `index` is the text's place among the others: random scores of texts that are equally long must not be the same.
@@ -32,19 +28,17 @@ pub fn judge(
     driver: &Driver,
     example: &Example,
     request: &Request,
-    given: &[Given],
+    given: &[ExternalScores],
     index: u64,
 ) -> Result<Text> {
     let (started, before) = (Instant::now(), driver.spent());
-    let asked = Asked::new(model, driver, example, request)?;
-    let targets = asked.targets()?;
-    let target = targets.first().ok_or_else(|| Error::Request("there is no target to explain".into()))?;
-    let job = asked.job(target.clone());
-    let mut bench = Bench { evidence: Evidence::new(&job, request.units), asked: &asked, job: &job };
+    let jobs = Question::all(model, driver, example, request)?;
+    let job = jobs.first().ok_or_else(|| Error::Request("there is no target to explain".into()))?;
+    let mut bench = Bench { evidence: Evidence::new(job), job, level: request.check };
     let (mut measured, mut random) = (Vec::new(), None);
-    if !asked.units.is_empty() {
-        for picked in &request.methods {
-            measured.push(bench.method(picked.scores()?)?);
+    if !job.units.is_empty() {
+        for chosen in &request.methods {
+            measured.push(bench.method(chosen)?);
         }
         for given in given {
             measured.push(bench.given(given)?);
@@ -52,7 +46,7 @@ pub fn judge(
         random = Some(bench.random(index)?);
     }
     let cost = Cost::since(started, before, driver.spent());
-    Ok(Text { truncated: asked.encoded.truncated, cost, measured, random })
+    Ok(Text { truncated: job.encoded().truncated, cost, measured, random })
 }
 
 impl Cost {
@@ -67,33 +61,29 @@ impl Cost {
 
 /// One text with the memory of what hiding its units does.
 struct Bench<'b, 'a> {
-    asked: &'b Asked<'a>,
     evidence: Evidence<'a>,
-    job: &'b Job<'a>,
+    job: &'b Question<'a>,
+    level: Level,
 }
 
 impl Bench<'_, '_> {
-    fn method(&mut self, chosen: &Chosen) -> Result<Measured> {
-        let job = &self.asked.with_baselines(self.job, chosen);
-        let started = Instant::now();
-        let before = job.driver.spent();
-        let explained = chosen.method.explain(job)?;
+    fn method(&mut self, chosen: &ConfiguredMethod) -> Result<Measured> {
+        let job = self.job;
+        let (started, before) = (Instant::now(), job.driver.spent());
+        let explained = chosen.explain(job)?;
         let cost = Cost::since(started, before, job.driver.spent());
-        let tokens = explained.tokens(job, chosen.reduce)?.ok_or_else(|| {
+        let claimed = Checks { completeness: explained.completeness(job)?, ..Checks::default() };
+        let values = explained.units(job)?.ok_or_else(|| {
             Error::Unsupported(format!(
                 "{} gives no score to a token, so there is nothing to compare",
                 chosen.info.name
             ))
         })?;
-        let values = sums(&self.asked.units, &tokens);
-        let claimed = Checks { completeness: explained.completeness(job)?, ..Checks::default() };
-        let scored = Scored::of(job, chosen, &explained, &values, &tokens);
-        let (signed, checks) =
-            (scored.signed, self.evidence.check(self.asked.request.check, &scored, claimed)?);
-        Ok(Measured::new(signed, values, &checks, Some(cost)))
+        let checks = self.evidence.check(self.level, &explained, Some(chosen), claimed)?;
+        Ok(Measured::new(explained.signed(), values, &checks, Some(cost)))
     }
 
-    fn given(&mut self, given: &Given) -> Result<Measured> {
+    fn given(&mut self, given: &ExternalScores) -> Result<Measured> {
         let (place, here) = (&given.place, self.job.target.to_string());
         match &given.target {
             Some(theirs) if quantity(theirs) != quantity(&here) => Err(Error::Request(format!(
@@ -104,16 +94,16 @@ impl Bench<'_, '_> {
     }
 
     fn random(&mut self, index: u64) -> Result<Measured> {
-        let mut random = self.job.random(STAGE_RANDOM.wrapping_add(index));
-        let values = (0..self.asked.units.len()).map(|_| random.random::<f64>()).collect();
+        let mut random = Stream::Scores.random(self.job.seed, index);
+        let values = (0..self.job.units.len()).map(|_| random.random::<f64>()).collect();
         self.scores(true, values)
     }
 
     /// Scores that cannot be asked for again: what hiding says of them.
     fn scores(&mut self, signed: bool, values: Vec<f64>) -> Result<Measured> {
-        let tokens = shared(self.job, &values);
-        let scored = Scored { signed, values: &values, tokens: &tokens, again: None };
-        let checks = self.evidence.check(self.asked.request.check, &scored, Checks::default())?;
+        let explained =
+            RawAttribution { unsigned: !signed, ..RawAttribution::of(RawScores::Units(values.clone())) };
+        let checks = self.evidence.check(self.level, &explained, None, Checks::default())?;
         Ok(Measured::new(signed, values, &checks, None))
     }
 }

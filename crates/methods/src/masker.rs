@@ -1,11 +1,9 @@
 use crate::baseline::{MASK, PAD, UNKNOWN, special};
 use crate::words::{Word, Words};
-use crate::{Job, Set};
+use crate::{Question, Set, Stream};
 use exegete_core::{
     Axis, Change, Edit, Encoded, Error, Field, Model, Pick, Result, Row, Span, Target, Token,
 };
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -28,8 +26,6 @@ pub enum Masker {
     Sampled(Arc<Words>),
 }
 
-/// Streams of drawn words, apart from all others.
-const STAGE_WORDS: u64 = 1 << 41;
 /// Streams are told apart by draw and unit; a text has fewer units than this.
 const MOST_UNITS: u64 = 1 << 20;
 
@@ -41,7 +37,7 @@ impl Masker {
     ///
     /// Positions must stay where the target is about one, or where the row carries edits, which are made for its length.
     /// A model that reads plain text may be given an empty one.
-    pub fn suited(job: &Job<'_>) -> Self {
+    pub fn suited(job: &Question<'_>) -> Self {
         let hidden: usize = job.units.iter().map(|unit| unit.tokens.len()).sum();
         let left = job.encoded().len().saturating_sub(hidden);
         let readable = left > 0 || job.model.open().is_none();
@@ -62,7 +58,7 @@ impl Masker {
 
     /// The row without some of its units. Of a masker that draws, each `draw` is another text, and one draw puts the same
     /// word in a unit's place whatever else is hidden.
-    pub fn hide(&self, job: &Job<'_>, hidden: &Set, draw: u64) -> Result<Row> {
+    pub fn hide(&self, job: &Question<'_>, hidden: &Set, draw: u64) -> Result<Row> {
         let row = &job.row;
         if hidden.is_empty() {
             return Ok(row.clone());
@@ -96,7 +92,7 @@ impl Masker {
     }
 
     /// What a reader sees of the text then.
-    pub fn shown(&self, job: &Job<'_>, hidden: &Set, draw: u64) -> Result<Vec<Field>> {
+    pub fn shown(&self, job: &Question<'_>, hidden: &Set, draw: u64) -> Result<Vec<Field>> {
         let mut pieces: Vec<(Span, String)> = Vec::new();
         for (index, unit) in job.units.iter().enumerate() {
             let piece = match hidden.contains(&index) {
@@ -113,7 +109,7 @@ impl Masker {
     }
 
     /// What a reader sees in place of one unit; nothing where it is taken out.
-    pub fn instead(&self, job: &Job<'_>, unit: usize, draw: u64) -> Result<Option<String>> {
+    pub fn instead(&self, job: &Question<'_>, unit: usize, draw: u64) -> Result<Option<String>> {
         Ok(match self {
             Self::Mask | Self::Pad | Self::Unknown => Some(self.token(job.model)?.piece),
             Self::Sampled(words) => Some(drawn(words, job, unit, draw).text.clone()),
@@ -121,7 +117,7 @@ impl Masker {
         })
     }
 
-    fn replaced(&self, job: &Job<'_>, words: &Words, hidden: &Set, draw: u64) -> Result<Row> {
+    fn replaced(&self, job: &Question<'_>, words: &Words, hidden: &Set, draw: u64) -> Result<Row> {
         if is_about_a_position(job.model, &job.target) {
             return Err(Error::Request(format!(
                 "the target {} is about one token, which other words would move; use mask or zero",
@@ -141,7 +137,7 @@ impl Masker {
                 let Word { tokens, .. } = drawn(words, job, unit, draw);
                 let span = Some(job.units[unit].span);
                 encoded.tokens.extend(tokens.iter().map(|word| Token {
-                    kind: token.kind,
+                    type_id: token.type_id,
                     span,
                     ..word.clone()
                 }));
@@ -168,16 +164,15 @@ impl Masker {
         };
         match model.open() {
             Some(open) => special(open, names),
-            None => Ok(Token { id: 0, kind: 0, piece: names[0].to_owned(), span: None, special: false }),
+            None => Ok(Token { id: 0, type_id: 0, piece: names[0].to_owned(), span: None, special: false }),
         }
     }
 }
 
 /// The word that one draw puts in a unit's place.
-fn drawn<'w>(words: &'w Words, job: &Job<'_>, unit: usize, draw: u64) -> &'w Word {
-    let mut random = ChaCha8Rng::seed_from_u64(job.seed);
-    random.set_stream(STAGE_WORDS.wrapping_add(draw.wrapping_mul(MOST_UNITS)).wrapping_add(unit as u64));
-    words.draw(&mut random)
+fn drawn<'w>(words: &'w Words, job: &Question<'_>, unit: usize, draw: u64) -> &'w Word {
+    let place = draw.wrapping_mul(MOST_UNITS).wrapping_add(unit as u64);
+    words.draw(&mut Stream::Words.random(job.seed, place))
 }
 
 /// Whether the target would be about another token if tokens before it were gone.
@@ -189,7 +184,7 @@ fn is_about_a_position(model: &dyn Model, target: &Target) -> bool {
 }
 
 /// The tokens of some units, in order.
-fn tokens(job: &Job<'_>, hidden: &Set) -> Result<Vec<usize>> {
+fn tokens(job: &Question<'_>, hidden: &Set) -> Result<Vec<usize>> {
     let mut tokens = Vec::new();
     for &unit in hidden {
         let unit =
@@ -205,7 +200,7 @@ fn tokens(job: &Job<'_>, hidden: &Set) -> Result<Vec<usize>> {
     }
 }
 
-fn without(job: &Job<'_>, tokens: &[usize]) -> Result<Encoded> {
+fn without(job: &Question<'_>, tokens: &[usize]) -> Result<Encoded> {
     let encoded = job.encoded();
     let mut gone = vec![false; encoded.len()];
     tokens.iter().for_each(|&token| gone[token] = true);
@@ -256,9 +251,9 @@ mod tests {
         row.encoded.tokens.iter().map(|token| token.id).collect()
     }
 
-    fn job<'a>(toy: &'a Toy, driver: &'a Driver) -> Job<'a> {
+    fn job<'a>(toy: &'a Toy, driver: &'a Driver) -> Question<'a> {
         let row = Row::new(toy.encoded(&Example::text("not good film")).unwrap());
-        Job::new(toy, driver, row, Target::class(0))
+        Question::new(toy, driver, row, Target::class(0))
     }
 
     #[test]
@@ -281,7 +276,7 @@ mod tests {
         assert!(delete(&[3]).is_err());
         let zeroed = Masker::Zero.hide(&job, &vec![0, 2], 0).unwrap();
         assert_eq!(zeroed.edits[0].at, [Pick::Only(vec![0, 2])]);
-        let edited = Job { row: zeroed, ..job.clone() };
+        let edited = Question { row: zeroed, ..job.clone() };
         assert!(Masker::Delete.hide(&edited, &vec![1], 0).is_err());
         assert!(Masker::Mask.hide(&job, &vec![1], 0).is_err(), "the toy has no mask token");
         assert_eq!(Masker::Delete.shown(&job, &vec![1], 0).unwrap()[0].text, "not film");
@@ -310,14 +305,15 @@ mod tests {
         encoded.tokens[0].special = true;
         let row = Row::new(encoded);
         let units: Arc<[Unit]> = Units::Word.of(&row.encoded).into();
-        let job = Job { units: units.clone(), ..Job::new(&toy, &driver, row, Target::class(0)) };
-        let suited = |target: &str| Masker::suited(&Job { target: target.parse().unwrap(), ..job.clone() });
+        let job = Question { units: units.clone(), ..Question::new(&toy, &driver, row, Target::class(0)) };
+        let suited =
+            |target: &str| Masker::suited(&Question { target: target.parse().unwrap(), ..job.clone() });
         assert_eq!(suited("class:0"), Masker::Delete);
         assert_eq!(suited("unit:pooled[1]"), Masker::Delete);
         assert_eq!(suited("unit:layer.0.out[*,1]"), Masker::Delete);
         assert_eq!(suited("unit:layer.0.out[2,1]"), Masker::Zero);
         assert_eq!(suited("tag:1=x"), Masker::Zero);
         let all = (0..3).map(|i| Unit { span: units[0].span, tokens: vec![i] }).collect();
-        assert_eq!(Masker::suited(&Job { units: all, ..job.clone() }), Masker::Zero);
+        assert_eq!(Masker::suited(&Question { units: all, ..job.clone() }), Masker::Zero);
     }
 }

@@ -2,10 +2,11 @@
 //! J. Adebayo and others, *Local explanation methods for deep neural networks lack sensitivity to parameter values*, 2018
 //! (VarGrad). The noise goes on the model's input, also where a layer is explained.
 
-use crate::explained::Scores;
+use crate::parameter::{POSITIVE, Parameter, name_of, names};
+use crate::raw_attribution::RawScores;
 use crate::registry::{Meaning, Method};
-use crate::{Explained, Job, Reduce, Settings};
-use exegete_core::{Array, Change, Edit, Error, Result, Rules};
+use crate::{Arguments, Question, RawAttribution, Reduce, Stream};
+use exegete_core::{Array, Change, Edit, Error, Result, Rules, normal};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -13,11 +14,11 @@ use std::collections::BTreeMap;
 /// What is taken of the noisy copies' scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moment {
-    /// SmoothGrad.
+    /// The mean over noisy copies: SmoothGrad.
     Mean,
-    /// SmoothGrad².
+    /// The mean of squares: SmoothGrad².
     Squares,
-    /// VarGrad.
+    /// The variance over noisy copies: VarGrad.
     Variance,
 }
 
@@ -38,28 +39,45 @@ enum Sigma {
     Absolute(f64),
 }
 
+const MOMENTS: [(&str, Option<Moment>); 4] = [
+    ("none", None),
+    ("smooth", Some(Moment::Mean)),
+    ("squares", Some(Moment::Squares)),
+    ("variance", Some(Moment::Variance)),
+];
+
+/// What a tunnel around a method takes.
+pub(crate) const PARAMETERS: [Parameter; 4] = [
+    Parameter::choice(
+        "noise",
+        &names(&MOMENTS),
+        "the mean, mean square or variance of the scores of copies with noise (`exegete methods saliency`)",
+    ),
+    Parameter::count("noise_samples", 1..=100_000, Some(20), "how many noisy copies; only with `noise`"),
+    Parameter::number(
+        "sigma",
+        POSITIVE,
+        Some(0.15),
+        "the noise's standard deviation, as a share of the input's range; only with `noise`",
+    ),
+    Parameter::number(
+        "sigma_absolute",
+        POSITIVE,
+        None,
+        "the standard deviation itself, instead of `sigma`; only with `noise`",
+    ),
+];
+
 impl Tunnel {
-    /// The method as it is, or in a tunnel where the settings ask for one.
-    pub(crate) fn around(inner: Box<dyn Method>, settings: &mut Settings) -> Result<Box<dyn Method>> {
-        let choices = [
-            ("none", None),
-            ("smooth", Some(Moment::Mean)),
-            ("squares", Some(Moment::Squares)),
-            ("variance", Some(Moment::Variance)),
-        ];
-        let Some(moment) = settings.choice("noise", &choices)? else { return Ok(inner) };
-        let absolute = settings.optional("sigma_absolute")?;
-        let share = settings.optional("sigma")?;
-        let sigma = match (share, absolute) {
-            (Some(_), Some(_)) => return Err(Error::Request("sigma and sigma_absolute: give one".into())),
-            (share, None) => Sigma::Share(share.unwrap_or(0.15)),
-            (None, Some(absolute)) => Sigma::Absolute(absolute),
-        };
-        let (Sigma::Share(size) | Sigma::Absolute(size)) = sigma;
-        if !(size > 0.0 && size.is_finite()) {
-            return Err(Error::Request(format!("sigma={size}: must be a number above 0")));
+    /// The method as it is, or in a tunnel where the arguments ask for one.
+    pub(crate) fn around(inner: Box<dyn Method>, arguments: &mut Arguments) -> Result<Box<dyn Method>> {
+        let Some(moment) = arguments.choice("noise", &MOMENTS)? else { return Ok(inner) };
+        let (share, absolute) = (arguments.number("sigma")?, arguments.optional_number("sigma_absolute")?);
+        if absolute.is_some() && arguments.is_given("sigma") {
+            return Err(Error::Request("sigma and sigma_absolute: give one".into()));
         }
-        let samples = settings.count("noise_samples")?.unwrap_or(20);
+        let sigma = absolute.map_or(Sigma::Share(share), Sigma::Absolute);
+        let samples = arguments.count("noise_samples")?;
         Ok(Box::new(Self { inner, moment, sigma, samples }))
     }
 }
@@ -67,12 +85,7 @@ impl Tunnel {
 impl Method for Tunnel {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         let mut params = self.inner.params();
-        let name = match self.moment {
-            Moment::Mean => "smooth",
-            Moment::Squares => "squares",
-            Moment::Variance => "variance",
-        };
-        params.insert("noise".into(), name.into());
+        params.insert("noise".into(), name_of(&MOMENTS, &Some(self.moment)).into());
         params.insert("noise_samples".into(), self.samples.into());
         match self.sigma {
             Sigma::Share(share) => params.insert("sigma".into(), share.into()),
@@ -89,40 +102,46 @@ impl Method for Tunnel {
         self.inner.own_site()
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn most_rows(&self, units: usize) -> Option<usize> {
+        Some(self.inner.most_rows(units).unwrap_or(1).saturating_mul(self.samples).saturating_add(1))
+    }
+
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let input = job.read_own(&[job.words()?], &[], Rules::Gradient)?.values.swap_remove(0);
         let sigma = match self.sigma {
             Sigma::Share(share) => share * range(&input),
             Sigma::Absolute(sigma) => sigma,
         };
-        let mut random = job.random(2);
-        let noise = |_| gaussian(&input.shape, sigma, &mut random);
-        let noises: Vec<Array> = (0..self.samples).map(noise).collect();
-        through(&*self.inner, self.moment, job, &noises)
+        let mut random = job.random(Stream::Noise);
+        let noises = (0..self.samples).map(|_| gaussian(&input.shape, sigma, &mut random));
+        through(&*self.inner, self.moment, job, noises)
     }
 }
 
 /// The moment of a method's scores over given noises.
-fn through(inner: &dyn Method, moment: Moment, job: &Job<'_>, noises: &[Array]) -> Result<Explained> {
+fn through(
+    inner: &dyn Method,
+    moment: Moment,
+    job: &Question<'_>,
+    noises: impl Iterator<Item = Array>,
+) -> Result<RawAttribution> {
     let mut sums: Vec<(f64, f64)> = Vec::new();
     let mut tokens: Vec<(f64, f64)> = Vec::new();
-    let mut last = None;
+    let (mut last, mut samples) = (None, 0);
     for noise in noises {
-        let row = job.row.clone().edit(Edit::whole(job.words()?, Change::Add(noise.clone())));
-        let explained = inner.explain(&Job { row, ..job.clone() })?;
-        let values: Vec<f64> = match &explained.scores {
-            Scores::Elements(values, _) => values.data.iter().map(|&v| f64::from(v)).collect(),
-            Scores::Tokens(values) | Scores::Units(values) => values.clone(),
-        };
+        let row = job.row.clone().edit(Edit::whole(job.words()?, Change::Add(noise)));
+        let explained = inner.explain(&Question { row, ..job.clone() })?;
+        let values = explained.elements();
         sums.resize(values.len(), (0.0, 0.0));
         sums.iter_mut().zip(&values).for_each(|(sum, v)| *sum = (sum.0 + v, sum.1 + v * v));
-        let own = explained.tokens(job, None)?.unwrap_or_default();
+        let own = explained.tokens(job)?.unwrap_or_default();
         tokens.resize(own.len(), (0.0, 0.0));
         tokens.iter_mut().zip(&own).for_each(|(sum, v)| *sum = (sum.0 + v, sum.1 + v * v));
         last = Some(explained);
+        samples += 1;
     }
     let mut explained = last.ok_or_else(|| Error::Request("noise_samples must be at least 1".into()))?;
-    let n = noises.len() as f64;
+    let n = f64::from(samples);
     let value = |&(sum, squares): &(f64, f64)| match moment {
         Moment::Mean => sum / n,
         Moment::Squares => squares / n,
@@ -130,8 +149,8 @@ fn through(inner: &dyn Method, moment: Moment, job: &Job<'_>, noises: &[Array]) 
     };
     let values: Vec<f64> = sums.iter().map(value).collect();
     match &mut explained.scores {
-        Scores::Elements(array, _) => array.data = values.iter().map(|&v| v as f32).collect(),
-        Scores::Tokens(scores) | Scores::Units(scores) => *scores = values,
+        RawScores::Elements(array, _) => array.data = values.iter().map(|&v| v as f32).collect(),
+        RawScores::Tokens(scores) | RawScores::Units(scores) => *scores = values,
     }
     // A mean of complete scores is complete for noisy copies, not for the text.
     explained.claim = None;
@@ -141,8 +160,8 @@ fn through(inner: &dyn Method, moment: Moment, job: &Job<'_>, noises: &[Array]) 
     }
     let error = |&(sum, squares): &(f64, f64)| ((squares - sum * sum / n).max(0.0) / (n - 1.0) / n).sqrt();
     // A sum of means is a mean of sums; a length of means is no mean of lengths.
-    let summed = matches!(explained.scores, Scores::Elements(_, Reduce::Sum) | Scores::Tokens(_));
-    let known = moment == Moment::Mean && summed && noises.len() > 1 && !tokens.is_empty();
+    let summed = matches!(explained.scores, RawScores::Elements(_, Reduce::Sum) | RawScores::Tokens(_));
+    let known = moment == Moment::Mean && summed && samples > 1 && !tokens.is_empty();
     explained.errors = known.then(|| tokens.iter().map(error).collect());
     Ok(explained)
 }
@@ -154,13 +173,11 @@ pub(crate) fn range(values: &Array) -> f64 {
     if low <= high { f64::from(high) - f64::from(low) } else { 0.0 }
 }
 
-/// Normal numbers of this standard deviation, by the method of Box and Muller.
+/// Normal numbers of this standard deviation.
 pub(crate) fn gaussian(shape: &[usize], sigma: f64, random: &mut ChaCha8Rng) -> Array {
-    let mut normal = || {
-        let (radius, angle) = (1.0 - random.random::<f64>(), random.random::<f64>());
-        (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
-    };
-    let data = (0..shape.iter().product()).map(|_| (sigma * normal()) as f32).collect();
+    // Uniform numbers are below 1, and their logarithm must be finite.
+    let mut drawn = || normal([1.0 - random.random::<f64>(), random.random()]);
+    let data = (0..shape.iter().product()).map(|_| (sigma * drawn()) as f32).collect();
     Array { shape: shape.to_vec(), data }
 }
 
@@ -181,8 +198,9 @@ mod tests {
                 _ => Moment::Variance,
             };
             let chosen = chosen(case.params["of"].as_str().unwrap());
-            let found = through(&*chosen.method, moment, &model.job(&case), &case.slices("noise")).unwrap();
-            let Scores::Elements(found, _) = found.scores else { panic!() };
+            let found =
+                through(&chosen, moment, &model.job(&case), case.slices("noise").into_iter()).unwrap();
+            let RawScores::Elements(found, _) = found.scores else { panic!() };
             close(&case.name, &found, &case.expected, Of::Largest(0.0), LIMIT);
             compared += 1;
         }

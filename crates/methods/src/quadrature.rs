@@ -1,16 +1,15 @@
 //! Rules for ∫₀¹ f(α) dα: points and weights.
 
-mod ladder;
+mod leja;
 
-pub use ladder::Ladder;
+pub use leja::LejaQuadrature;
 
-use exegete_core::{Error, Result};
+use crate::parameter::{Parameter, name_of, names};
 use std::fmt;
-use std::str::FromStr;
 
 /// A rule with a fixed number of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub enum QuadratureRule {
     /// The highest degree for the number of points.
     GaussLegendre,
     /// Evenly spaced with both ends, the ends counting half.
@@ -19,12 +18,28 @@ pub enum Rule {
     Left,
     /// The right end.
     Right,
-    /// The middle.
+    /// The middle of each step.
     Middle,
 }
 
-impl Rule {
-    const ALL: [Self; 5] = [Self::GaussLegendre, Self::Trapezoid, Self::Left, Self::Right, Self::Middle];
+impl QuadratureRule {
+    /// What each is called, the usual one first.
+    pub const NAMES: [(&'static str, Self); 5] = [
+        ("gauss_legendre", Self::GaussLegendre),
+        ("trapezoid", Self::Trapezoid),
+        ("left", Self::Left),
+        ("right", Self::Right),
+        ("middle", Self::Middle),
+    ];
+
+    /// The parameters of methods with a fixed number of points.
+    pub(crate) const PARAMETERS: [Parameter; 2] = [
+        Parameter::count("steps", 1..=Self::MOST, Some(32), "the number of points N; there is no tolerance"),
+        Parameter::choice("rule", &names(&Self::NAMES), "how the points lie"),
+    ];
+
+    /// The most points: more cost minutes before the first row runs, and are no better.
+    pub const MOST: usize = 10_000;
 
     /// Points in 0..=1 with weights that sum to one.
     pub fn points(self, count: usize) -> Vec<(f64, f64)> {
@@ -45,27 +60,9 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for QuadratureRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::GaussLegendre => "gauss_legendre",
-            Self::Trapezoid => "trapezoid",
-            Self::Left => "left",
-            Self::Right => "right",
-            Self::Middle => "middle",
-        })
-    }
-}
-
-impl FromStr for Rule {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|rule| rule.to_string() == text).ok_or_else(|| {
-            Error::Request(format!(
-                "'{text}' is no rule; one of gauss_legendre, trapezoid, left, right, middle"
-            ))
-        })
+        f.write_str(name_of(&Self::NAMES, self))
     }
 }
 
@@ -103,7 +100,7 @@ mod tests {
 
     #[test]
     fn fixed_rules_are_the_published_ones() {
-        let check = |rule: Rule, count, expected: &[f64]| {
+        let check = |rule: QuadratureRule, count, expected: &[f64]| {
             let points = rule.points(count);
             let at: Vec<f64> = points.iter().map(|p| p.0).collect();
             assert_eq!(at, expected, "{rule}");
@@ -112,12 +109,12 @@ mod tests {
                 "{rule} weighs too little"
             );
         };
-        check(Rule::Left, 2, &[0.0, 0.5]);
-        check(Rule::Middle, 2, &[0.25, 0.75]);
-        check(Rule::Right, 2, &[0.5, 1.0]);
-        check(Rule::Trapezoid, 3, &[0.0, 0.5, 1.0]);
+        check(QuadratureRule::Left, 2, &[0.0, 0.5]);
+        check(QuadratureRule::Middle, 2, &[0.25, 0.75]);
+        check(QuadratureRule::Right, 2, &[0.5, 1.0]);
+        check(QuadratureRule::Trapezoid, 3, &[0.0, 0.5, 1.0]);
         let trapezoid = |samples: &[f64]| -> f64 {
-            let points = Rule::Trapezoid.points(samples.len());
+            let points = QuadratureRule::Trapezoid.points(samples.len());
             points.iter().zip(samples).map(|((_, w), s)| w * s).sum()
         };
         assert!((trapezoid(&[0.0, 1.0, 2.0]) - 1.0).abs() < 1e-15);
@@ -128,13 +125,13 @@ mod tests {
     #[test]
     fn degrees_are_as_high_as_claimed() {
         for count in [1, 2, 3, 5, 16, 50, 300] {
-            let points = Rule::GaussLegendre.points(count);
+            let points = QuadratureRule::GaussLegendre.points(count);
             for degree in 0..2 * count.min(40) as i32 {
                 let error = integral(&points, degree) - 1.0 / f64::from(degree + 1);
                 assert!(error.abs() < 1e-13, "{count} points, degree {degree}: {error:e}");
             }
         }
-        let three = Rule::GaussLegendre.points(3);
+        let three = QuadratureRule::GaussLegendre.points(3);
         assert!((integral(&three, 6) - 1.0 / 7.0).abs() > 1e-5, "three points cannot do everything");
     }
 }

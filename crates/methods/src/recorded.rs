@@ -1,14 +1,15 @@
 //! Recorded cases whose random numbers are given, for the tests inside this crate.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use crate::{Baseline, Chosen, Explained, Job, Settings};
+use crate::registry::Method;
+use crate::{Baseline, ConfiguredMethod, Question, RawAttribution, Settings};
 use exegete_core::{Array, Driver, Example, Model, Row, Target};
-use exegete_models::{Options, load};
+use exegete_models::{LoadOptions, load};
 use exegete_testkit::attributions::{Case, Source, attributions};
 use exegete_testkit::golden::Texts;
 use std::sync::Arc;
 
-/// Four times what the README says of attributions, relative to the largest score: other processors sum in another order.
+/// Four times what `docs/accuracy.md` says of attributions, relative to the largest score: other processors sum in another order.
 pub(crate) const LIMIT: f64 = 4.0 * 2e-6;
 
 /// A case with its model.
@@ -42,31 +43,34 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    pub(crate) fn job(&self, case: &Case) -> Job<'_> {
+    pub(crate) fn job(&self, case: &Case) -> Question<'_> {
         let open = self.model.open().unwrap();
         let example = match &case.input.text {
             Texts::Single(text) => Example::text(text),
             Texts::Pair(first, second) => Example::pair(first, second),
         };
         let row = Row::new(open.encode(&example).unwrap());
-        let logits =
-            self.driver.read_all(&*self.model, std::slice::from_ref(&row), &exegete_core::Outputs).unwrap();
+        let logits = self.driver.read_one(&*self.model, &row, &exegete_core::Outputs).unwrap();
         let target: Target = case.target.parse().unwrap();
         let target =
-            target.resolve(self.model.card(), &row.encoded, &logits[0], None, &|p| open.token_id(p)).unwrap();
+            target.resolve(self.model.card(), &row.encoded, &logits, None, &|p| open.token_id(p)).unwrap();
         let site = case.site.parse().unwrap();
-        Job { site, baselines: vec![Baseline::Zero], ..Job::new(&*self.model, &self.driver, row, target) }
+        Question {
+            site,
+            baselines: vec![Baseline::Zero],
+            ..Question::new(&*self.model, &self.driver, row, target)
+        }
     }
 
-    pub(crate) fn explained(&self, case: &Case, method: &str) -> (Job<'_>, Explained) {
+    pub(crate) fn explained(&self, case: &Case, method: &str) -> (Question<'_>, RawAttribution) {
         let job = self.job(case);
-        let explained = chosen(method).method.explain(&job).unwrap();
+        let explained = chosen(method).explain(&job).unwrap();
         (job, explained)
     }
 }
 
-pub(crate) fn chosen(method: &str) -> Chosen {
-    Chosen::new(method, Settings::default()).unwrap()
+pub(crate) fn chosen(method: &str) -> ConfiguredMethod {
+    ConfiguredMethod::new(method, Settings::default()).unwrap()
 }
 
 /// Every case of one kind.
@@ -76,7 +80,7 @@ pub(crate) fn recorded(kind: &str) -> Vec<Recorded> {
         .into_iter()
         .filter(|case| case.method == kind && case.source != Source::CaptumOnly);
     let open = |case: Case| {
-        let model = load(&case.folder, &Options { threads: 1, ..Options::default() }).unwrap();
+        let model = load(&case.folder, &LoadOptions { threads: 1, ..LoadOptions::default() }).unwrap();
         Recorded { case: Given(case), model: Opened { model, driver: Driver::default() } }
     };
     cases.map(open).collect()

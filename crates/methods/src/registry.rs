@@ -1,10 +1,12 @@
 //! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
 
 use crate::{
-    Baseline, Explained, Job, Request, Settings, attacks, attention, gradient, perturbation, rules, search,
+    Arguments, Baseline, Corpus, Parameter, Question, RawAttribution, attacks, attention, gradient,
+    perturbation, rules, search,
 };
+use crate::{configured, noise, parameter};
 use exegete_core::report::{Item, Subject};
-use exegete_core::{Driver, Error, Example, Model, Result};
+use exegete_core::{Error, Result};
 use std::collections::BTreeMap;
 
 /// What a method's scores promise, whatever the model.
@@ -42,10 +44,12 @@ pub enum Meaning {
 pub struct Info {
     /// The field's own name in snake case.
     pub name: &'static str,
-    /// One line.
+    /// What it says, in one line.
     pub summary: &'static str,
-    /// The whole page, in Markdown.
-    pub page: &'static str,
+    /// The page in Markdown, without the table of parameters that [`Info::page`] adds.
+    pub prose: &'static str,
+    /// What can be set, beside what [`Info::all_parameters`] adds to every method of its kind.
+    pub parameters: &'static [Parameter],
     /// What it promises.
     pub axioms: &'static [Axiom],
     /// Whether positive and negative scores mean for and against.
@@ -57,6 +61,35 @@ pub struct Info {
     /// Reads and checks the parameters, for what it answers with.
     pub new: New,
 }
+
+impl Info {
+    /// Its own parameters and, for scores, those of every method that gives them.
+    pub fn all_parameters(&self) -> Vec<&'static Parameter> {
+        let scores = matches!(self.new, New::Scores(_));
+        let own = self.parameters.iter();
+        let any: &[Parameter] = if scores { &configured::OF_SCORES } else { &[] };
+        // Scores of units have no elements to reduce, and noise on word vectors is no black box's business.
+        let inside: [&[Parameter]; 2] = match self.needs {
+            Needs::Inside if scores => [&configured::OF_ELEMENTS, &noise::PARAMETERS],
+            _ => [&[], &[]],
+        };
+        own.chain(any).chain(inside.into_iter().flatten()).collect()
+    }
+
+    /// The whole page in Markdown.
+    pub fn page(&self) -> String {
+        let table = parameter::table(&self.all_parameters());
+        self.prose.replacen(PARAMETERS, &format!("{PARAMETERS}\n{table}"), 1)
+    }
+
+    /// The JSON schema of its parameters.
+    pub fn schema(&self) -> serde_json::Value {
+        parameter::schema(&self.all_parameters())
+    }
+}
+
+/// The heading of a page under which the table of parameters stands.
+const PARAMETERS: &str = "## Parameters\n";
 
 /// What a method needs of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,11 +104,11 @@ pub enum Needs {
 #[derive(Debug, Clone, Copy)]
 pub enum New {
     /// Scores for the pieces of a text.
-    Scores(fn(&mut Settings) -> Result<Box<dyn Method>>),
+    Scores(fn(&mut Arguments) -> Result<Box<dyn Method>>),
     /// A rule or edits of a text.
-    Finds(fn(&mut Settings) -> Result<Box<dyn Finder>>),
+    Finds(fn(&mut Arguments) -> Result<Box<dyn SearchMethod>>),
     /// Something about many texts.
-    Surveys(fn(&mut Settings) -> Result<Box<dyn Survey>>),
+    Surveys(fn(&mut Arguments) -> Result<Box<dyn CorpusMethod>>),
 }
 
 /// A method with its parameters.
@@ -84,7 +117,7 @@ pub trait Method: Send + Sync {
     fn params(&self) -> BTreeMap<String, serde_json::Value>;
 
     /// Scores for one question.
-    fn explain(&self, job: &Job<'_>) -> Result<Explained>;
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution>;
 
     /// What it compares a text with where the user does not say; none for methods that compare with nothing.
     fn baselines(&self) -> &'static [Baseline] {
@@ -95,19 +128,29 @@ pub trait Method: Send + Sync {
     fn own_site(&self) -> bool {
         false
     }
+
+    /// The most rows of the model that one text of so many units takes; none where that is few or not known beforehand.
+    fn most_rows(&self, _units: usize) -> Option<usize> {
+        None
+    }
 }
 
 /// A method with its parameters that looks for a rule or for edits of a text.
-pub trait Finder: Send + Sync {
+pub trait SearchMethod: Send + Sync {
     /// Its parameters as they are used.
     fn params(&self) -> BTreeMap<String, serde_json::Value>;
 
     /// An item with this subject, to which parameters and notes may be added.
-    fn find(&self, job: &Job<'_>, subject: Subject) -> Result<Item>;
+    fn find(&self, job: &Question<'_>, subject: Subject) -> Result<Item>;
+
+    /// The most rows of the model that one text of so many units takes; none where that is few or not known beforehand.
+    fn most_rows(&self, _units: usize) -> Option<usize> {
+        None
+    }
 }
 
 /// A method with its parameters that looks at many texts together.
-pub trait Survey: Send + Sync {
+pub trait CorpusMethod: Send + Sync {
     /// Its parameters as they are used.
     fn params(&self) -> BTreeMap<String, serde_json::Value>;
 
@@ -115,22 +158,7 @@ pub trait Survey: Send + Sync {
     fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>>;
 }
 
-/// Many texts and what is asked of them.
-#[derive(Clone, Copy)]
-pub struct Corpus<'a> {
-    /// Whom.
-    pub model: &'a dyn Model,
-    /// Runs and counts.
-    pub driver: &'a Driver,
-    /// The texts, with labels where they are known.
-    pub examples: &'a [Example],
-    /// Texts that nothing is learned from; none where the user gave no file of them.
-    pub held_out: Option<&'a [Example]>,
-    /// What is asked: units, targets, the masker, the seed.
-    pub request: &'a Request,
-}
-
-/// Every method.
+/// Every method, in the order of their groups.
 pub const METHODS: &[&Info] = &[
     &gradient::saliency::INFO,
     &gradient::gradient_x_input::INFO,
@@ -169,28 +197,12 @@ pub const METHODS: &[&Info] = &[
 /// The method of this name.
 pub fn find(name: &str) -> Result<&'static Info> {
     METHODS.iter().copied().find(|info| info.name == name).ok_or_else(|| {
-        let near = METHODS.iter().map(|info| info.name).min_by_key(|known| distance(name, known));
+        let near = METHODS.iter().map(|info| info.name).min_by_key(|known| strsim::levenshtein(name, known));
         Error::Request(format!(
             "'{name}' is no method; did you mean {}? `exegete methods` lists them",
             near.unwrap_or_default()
         ))
     })
-}
-
-/// Letters to change, add or leave out between two words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let changed = corner + usize::from(x != *y);
-            corner = row[j + 1];
-            row[j + 1] = changed.min(corner + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Builds a parameter list for [`Method::params`].

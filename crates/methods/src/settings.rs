@@ -1,13 +1,15 @@
+use crate::Info;
+use crate::parameter::Parameter;
 use exegete_core::{Error, Result};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// What the user set with `key=value`. A method takes what it knows; what is left over is an error, before any work.
+/// What the user set with `key=value`, as it was written.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     given: BTreeMap<String, String>,
-    known: BTreeSet<String>,
 }
 
 impl Settings {
@@ -24,71 +26,114 @@ impl Settings {
         }
         Ok(settings)
     }
+}
 
-    /// Takes a value that may be absent.
-    pub fn optional<T: FromStr>(&mut self, key: &str) -> Result<Option<T>>
-    where
-        T::Err: Display,
-    {
-        self.known.insert(key.to_owned());
-        let Some(text) = self.given.remove(key) else { return Ok(None) };
-        let wrong = |e: T::Err| Error::Request(format!("{key}={text}: {e}"));
-        text.parse().map(Some).map_err(wrong)
-    }
+/// Settings checked against the parameters of one method. A method reads its values by name; what was given and nobody
+/// read is an error, before any work.
+#[derive(Debug, Clone)]
+pub struct Arguments {
+    method: &'static str,
+    known: Vec<&'static Parameter>,
+    /// Values that were given, of the type and in the range that the parameter says.
+    given: BTreeMap<&'static str, Value>,
+    /// What was given under names that the method lacks.
+    unknown: BTreeMap<String, String>,
+    read: BTreeSet<&'static str>,
+}
 
-    /// Takes a value, or the default.
-    pub fn take<T: FromStr>(&mut self, key: &str, default: T) -> Result<T>
-    where
-        T::Err: Display,
-    {
-        Ok(self.optional(key)?.unwrap_or(default))
-    }
-
-    /// Takes a count of at least one that may be absent.
-    pub fn count(&mut self, key: &str) -> Result<Option<usize>> {
-        match self.optional(key)? {
-            Some(0) => Err(Error::Request(format!("{key}=0: must be at least 1"))),
-            count => Ok(count),
+impl Arguments {
+    /// Refuses values of a wrong type or out of range; names that the method lacks wait for [`Self::finish`].
+    pub fn new(info: &'static Info, settings: Settings) -> Result<Self> {
+        let known = info.all_parameters();
+        let (mut given, mut unknown) = (BTreeMap::new(), BTreeMap::new());
+        for (key, word) in settings.given {
+            match known.iter().find(|parameter| parameter.name == key) {
+                Some(parameter) => drop(given.insert(parameter.name, parameter.read(&word)?)),
+                None => drop(unknown.insert(key, word)),
+            }
         }
+        Ok(Self { method: info.name, known, given, unknown, read: BTreeSet::new() })
     }
 
-    /// Takes a number above zero, or the default.
-    pub fn positive(&mut self, key: &str, default: f64) -> Result<f64> {
-        let value = self.take(key, default)?;
-        if value > 0.0 && value.is_finite() {
-            return Ok(value);
-        }
-        Err(Error::Request(format!("{key}={value}: must be a number above 0")))
+    /// The value that was given, or the default; null where the parameter is open.
+    fn value(&mut self, key: &str) -> Result<Value> {
+        let Some(parameter) = self.known.iter().find(|parameter| parameter.name == key) else {
+            let method = self.method;
+            return Err(Error::Request(format!("a defect: {method} reads '{key}', which it does not list")));
+        };
+        self.read.insert(parameter.name);
+        Ok(self.given.get(key).cloned().unwrap_or_else(|| parameter.default()))
     }
 
-    /// Takes one of several words, or the first.
+    /// A count where there is one.
+    pub fn optional_count(&mut self, key: &str) -> Result<Option<usize>> {
+        Ok(self.value(key)?.as_u64().and_then(|count| usize::try_from(count).ok()))
+    }
+
+    /// A count that has a default.
+    pub fn count(&mut self, key: &str) -> Result<usize> {
+        self.optional_count(key)?.ok_or_else(|| self.no_default(key, "count"))
+    }
+
+    /// A number where there is one.
+    pub fn optional_number(&mut self, key: &str) -> Result<Option<f64>> {
+        Ok(self.value(key)?.as_f64())
+    }
+
+    /// A number that has a default.
+    pub fn number(&mut self, key: &str) -> Result<f64> {
+        self.optional_number(key)?.ok_or_else(|| self.no_default(key, "number"))
+    }
+
+    /// What a word of a choice stands for, where there is one.
+    pub fn optional_choice<T: Copy>(&mut self, key: &str, choices: &[(&str, T)]) -> Result<Option<T>> {
+        let value = self.value(key)?;
+        Ok(choices.iter().find(|(name, _)| value == *name).map(|(_, choice)| *choice))
+    }
+
+    /// What the word of a choice with a default stands for.
     pub fn choice<T: Copy>(&mut self, key: &str, choices: &[(&str, T)]) -> Result<T> {
-        let given: Option<String> = self.optional(key)?;
-        let Some(given) = given else { return Ok(choices[0].1) };
-        let found = choices.iter().find(|(name, _)| *name == given);
-        found.map(|(_, choice)| *choice).ok_or_else(|| {
-            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-            Error::Request(format!("{key}={given}: one of {}", names.join(", ")))
-        })
+        self.optional_choice(key, choices)?.ok_or_else(|| self.no_default(key, "choice"))
     }
 
-    /// Whether a key was given and not taken yet.
-    pub fn has(&self, key: &str) -> bool {
+    /// A text, read as whatever it stands for, where there is one.
+    pub fn text<T: FromStr>(&mut self, key: &str) -> Result<Option<T>>
+    where
+        T::Err: Display,
+    {
+        let value = self.value(key)?;
+        let Some(text) = value.as_str() else { return Ok(None) };
+        text.parse().map(Some).map_err(|e| Error::Request(format!("{key}={text}: {e}")))
+    }
+
+    /// Whether the user gave it.
+    pub fn is_given(&self, key: &str) -> bool {
         self.given.contains_key(key)
     }
 
-    /// The keys that nobody took.
-    pub fn keys(&self) -> Vec<String> {
-        self.given.keys().cloned().collect()
+    fn no_default(&self, key: &str, what: &str) -> Error {
+        Error::Request(format!("a defect: {} lists '{key}' without a default {what}", self.method))
     }
 
-    /// Refuses what nobody took.
-    pub fn finish(self, method: &str) -> Result<()> {
-        let Some((key, value)) = self.given.first_key_value() else { return Ok(()) };
-        let known: Vec<String> = self.known.into_iter().collect();
-        Err(Error::Request(format!(
-            "{method} knows no '{key}' ({key}={value}); it knows {}",
-            known.join(", ")
-        )))
+    /// The names that the user gave and nobody read.
+    pub fn left(&self) -> Vec<String> {
+        let unread = self.given.keys().filter(|key| !self.read.contains(*key));
+        self.unknown.keys().cloned().chain(unread.map(|key| (*key).to_owned())).collect()
+    }
+
+    /// Refuses what nobody read.
+    pub fn finish(self) -> Result<()> {
+        let method = self.method;
+        if let Some((key, value)) = self.unknown.first_key_value() {
+            let mut known: Vec<&str> = self.known.iter().map(|parameter| parameter.name).collect();
+            known.sort_unstable();
+            let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
+            return Err(Error::Request(format!(
+                "{method} knows no '{key}' ({key}={value}); it knows {known}"
+            )));
+        }
+        let Some(key) = self.given.keys().find(|key| !self.read.contains(*key)) else { return Ok(()) };
+        let help = self.known.iter().find(|parameter| parameter.name == *key).map_or("", |known| known.help);
+        Err(Error::Request(format!("{method} does not use {key} as the rest is set; {key}: {help}")))
     }
 }

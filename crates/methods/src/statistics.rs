@@ -72,11 +72,11 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 
 /// Sums over groups of t equal values.
 struct Ties {
-    /// Σ t(t−1)/2
+    /// The pairs within ties: Σ t(t−1)/2.
     pairs: f64,
-    /// Σ t(t−1)(t−2)
+    /// The triples within ties: Σ t(t−1)(t−2).
     triples: f64,
-    /// Σ t(t−1)(2t+5)
+    /// The ties' part of the variance: Σ t(t−1)(2t+5).
     spread: f64,
 }
 

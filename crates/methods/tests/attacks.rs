@@ -9,12 +9,12 @@
 use exegete_core::report::{Cell, Item};
 use exegete_core::{Driver, Error, Example, Model, Result, Target, Units};
 use exegete_methods::evidence::Level;
-use exegete_methods::{Corpus, Picked, Request, explain, survey};
+use exegete_methods::{ConfiguredMethod, Corpus, Request, explain, survey};
 use std::sync::Arc;
 use std::time::Instant;
 
 fn model() -> Arc<dyn Model> {
-    exegete_models::load_default(&exegete_models::Options::default()).expect("the default model opens")
+    exegete_models::load_default(&exegete_models::LoadOptions::default()).expect("the default model opens")
 }
 
 /// Every row of a file: the label, then the text.
@@ -31,10 +31,10 @@ fn request(method: &str) -> Request {
     let given = std::env::var("SET").unwrap_or_default();
     let words: Vec<&str> = given.split_whitespace().collect();
     Request {
-        methods: Picked::all(&[method], &words).expect("SET holds settings of the method"),
+        methods: ConfiguredMethod::all(&[method], &words).expect("SET holds settings of the method"),
         targets: vec![Target::predicted()],
         top_labels: None,
-        site: exegete_methods::Place::Words,
+        site: exegete_methods::SiteChoice::Words,
         units: Units::Word,
         baselines: Vec::new(),
         masker: None,

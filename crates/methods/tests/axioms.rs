@@ -4,37 +4,40 @@
 use exegete_core::{Array, Driver, Target};
 use exegete_engine::Unary;
 use exegete_methods::{
-    Axiom, Baseline, Chosen, Explained, Info, Job, METHODS, Masker, Scores, Settings, Words,
+    Axiom, Baseline, ConfiguredMethod, Info, METHODS, Masker, Method, Question, RawAttribution, RawScores,
+    Settings, Words,
 };
 use exegete_testkit::{Comparison, Dense, Net, Of};
 use std::sync::Arc;
 
 /// A way to get scores: one of the methods, or one that is planted to fail.
-type Scorer<'a> = &'a dyn Fn(&Job<'_>) -> Explained;
+type Scorer<'a> = &'a dyn Fn(&Question<'_>) -> RawAttribution;
 
 /// What was found: scores, and by how much they miss what they claim.
 fn ask(scorer: Scorer<'_>, net: &Net, x: &[f32]) -> (Vec<f32>, f64) {
     let driver = Driver::default();
-    let job =
-        Job { baselines: vec![Baseline::Zero], ..Job::new(net, &driver, Net::row(x), Target::class(0)) };
+    let job = Question {
+        baselines: vec![Baseline::Zero],
+        ..Question::new(net, &driver, Net::row(x), Target::class(0))
+    };
     let explained = scorer(&job);
     let gap = explained.completeness(&job).unwrap().map_or(f64::INFINITY, |completeness| completeness.gap);
     let scores = match explained.scores {
-        Scores::Elements(Array { data, .. }, _) => data,
-        Scores::Units(values) => values.iter().map(|&value| value as f32).collect(),
-        Scores::Tokens(_) => panic!("scores by token"),
+        RawScores::Elements(Array { data, .. }, _) => data,
+        RawScores::Units(values) => values.iter().map(|&value| value as f32).collect(),
+        RawScores::Tokens(_) => panic!("scores by token"),
     };
     (scores, gap)
 }
 
-fn method(info: &'static Info) -> impl Fn(&Job<'_>) -> Explained {
-    let chosen = Chosen::new(info.name, Settings::default()).unwrap();
+fn method(info: &'static Info) -> impl Fn(&Question<'_>) -> RawAttribution {
+    let chosen = ConfiguredMethod::new(info.name, Settings::default()).unwrap();
     move |job| {
         // This one has to be told what to draw.
         let words = [("0.1".to_owned(), 1.0), ("-0.2".to_owned(), 2.0)];
         let sampled = || Masker::Sampled(Arc::new(Words::new(job.model, &words).unwrap()));
         let masker = (info.name == "feature_permutation").then(sampled);
-        chosen.method.explain(&Job { masker, ..job.clone() }).unwrap()
+        chosen.explain(&Question { masker, ..job.clone() }).unwrap()
     }
 }
 
@@ -115,11 +118,11 @@ fn every_method_keeps_what_it_promises() {
 fn every_promise_can_be_broken() {
     let find = |name: &str| METHODS.iter().find(|info| info.name == name).copied().unwrap();
     let integrated = method(find("integrated_gradients"));
-    let with = |change: fn(&mut Vec<f32>, &Job<'_>)| {
+    let with = |change: fn(&mut Vec<f32>, &Question<'_>)| {
         let integrated = &integrated;
-        move |job: &Job<'_>| {
+        move |job: &Question<'_>| {
             let mut explained = integrated(job);
-            if let Scores::Elements(values, _) = &mut explained.scores {
+            if let RawScores::Elements(values, _) = &mut explained.scores {
                 change(&mut values.data, job);
             }
             explained
@@ -176,14 +179,14 @@ fn rules_that_go_by_parts_promise_no_invariance() {
 fn every_page_is_a_page_and_every_file_is_listed() {
     for info in METHODS {
         assert!(
-            info.page.starts_with(&format!("# {}\n", info.name)),
+            info.prose.starts_with(&format!("# {}\n", info.name)),
             "{}: page of another method",
             info.name
         );
         for section in
             ["## What it answers", "## How", "## Parameters", "## When not to trust it", "## Reference"]
         {
-            assert!(info.page.contains(section), "{}: no section '{section}'", info.name);
+            assert!(info.prose.contains(section), "{}: no section '{section}'", info.name);
         }
     }
     for folder in ["gradient", "attention", "perturbation", "rules", "search", "attacks"] {

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use exegete_core::{Array, Driver, Example, Model, Row, Site, Target};
-use exegete_methods::{Baseline, Chosen, Job, Scores, Settings};
-use exegete_models::{Options, load};
+use exegete_methods::{Baseline, ConfiguredMethod, Method, Question, RawScores, Settings};
+use exegete_models::{LoadOptions, load};
 use exegete_testkit::attributions::{Case, NetCase, Source, attributions, nets};
 use exegete_testkit::golden::Texts;
 use exegete_testkit::{Comparison, Dense, Net, Of};
@@ -64,20 +64,20 @@ fn ours(case: &Case) -> Option<(String, Vec<String>)> {
 fn scores(case: &Case, model: &dyn Model, method: &str, set: &[String]) -> Array {
     let open = model.open().unwrap();
     let (driver, row) = (Driver::default(), Row::new(open.encode(&example(&case.input.text)).unwrap()));
-    let logits = driver.read_all(model, std::slice::from_ref(&row), &exegete_core::Outputs).unwrap();
+    let logits = driver.read_one(model, &row, &exegete_core::Outputs).unwrap();
     let target: Target = case.target.parse().unwrap();
     let target =
-        target.resolve(model.card(), &row.encoded, &logits[0], None, &|piece| open.token_id(piece)).unwrap();
+        target.resolve(model.card(), &row.encoded, &logits, None, &|piece| open.token_id(piece)).unwrap();
     let named = words(case.params.get("baseline"));
     let baselines: Vec<Baseline> = named.iter().map(|name| name.parse().unwrap()).collect();
     let site: Site =
         if method.contains("attention") { Site::named("embed.word") } else { case.site.parse().unwrap() };
-    let job = Job { site, baselines, ..Job::new(model, &driver, row, target) };
-    let chosen = Chosen::new(method, Settings::parse(set).unwrap()).unwrap();
-    let explained = chosen.method.explain(&job).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let job = Question { site, baselines, ..Question::new(model, &driver, row, target) };
+    let chosen = ConfiguredMethod::new(method, Settings::parse(set).unwrap()).unwrap();
+    let explained = chosen.explain(&job).unwrap_or_else(|error| panic!("{}: {error}", case.name));
     match explained.scores {
-        Scores::Elements(values, _) => values,
-        Scores::Tokens(tokens) | Scores::Units(tokens) => {
+        RawScores::Elements(values, _) => values,
+        RawScores::Tokens(tokens) | RawScores::Units(tokens) => {
             Array::new([tokens.len()], tokens.iter().map(|&v| v as f32).collect()).unwrap()
         }
     }
@@ -85,7 +85,7 @@ fn scores(case: &Case, model: &dyn Model, method: &str, set: &[String]) -> Array
 
 /// Errors are relative to the largest recorded score.
 const OF: Of = Of::Largest(1e-12);
-/// Four times what the README says was measured, on transformers and on nets: other processors sum in another order.
+/// Four times what `docs/accuracy.md` says was measured, on transformers and on nets: other processors sum in another order.
 const LIMIT: f64 = 4.0 * 2e-6;
 const NET_LIMIT: f64 = 4.0 * 2e-7;
 
@@ -102,9 +102,9 @@ fn differences(cases: &[Case], plant: Plant<'_>) -> BTreeMap<String, Comparison>
     let mut by_method = BTreeMap::<String, Comparison>::new();
     for case in cases.iter().filter(|case| case.source != Source::CaptumOnly) {
         let Some((method, set)) = ours(case) else { continue };
-        let model = models
-            .entry(case.folder.clone())
-            .or_insert_with(|| load(&case.folder, &Options { threads: 1, ..Options::default() }).unwrap());
+        let model = models.entry(case.folder.clone()).or_insert_with(|| {
+            load(&case.folder, &LoadOptions { threads: 1, ..LoadOptions::default() }).unwrap()
+        });
         let mut found = scores(case, &**model, &method, &set).data;
         plant(&mut found);
         // Norms are recorded for every layer and query; ours are the last layer's, for the first token.
@@ -166,7 +166,7 @@ fn a_biased_rule_is_not_copied() {
     cases.retain(|case| case.source == Source::CaptumOnly);
     assert_eq!(cases.len(), 10);
     for case in &cases {
-        let model = load(&case.folder, &Options { threads: 1, ..Options::default() }).unwrap();
+        let model = load(&case.folder, &LoadOptions { threads: 1, ..LoadOptions::default() }).unwrap();
         let set = ["rule=trapezoid".to_owned(), format!("steps={}", case.params["steps"])];
         let found = scores(case, &*model, "integrated_gradients", &set);
         let mut comparison = Comparison::default();
@@ -243,12 +243,13 @@ fn net_differences(
                 };
                 let target = Target::class(case.target);
                 let input = Net::row(&row_of(&case.inputs, row));
-                let job = Job { baselines, ..Job::new(&net, &driver, input, target) };
-                let Ok(chosen) = Chosen::new(&case.method, Settings::parse(&net_settings(case)).unwrap())
+                let job = Question { baselines, ..Question::new(&net, &driver, input, target) };
+                let Ok(chosen) =
+                    ConfiguredMethod::new(&case.method, Settings::parse(&net_settings(case)).unwrap())
                 else {
                     panic!("{}: {:?}", case.name, net_settings(case));
                 };
-                let Scores::Elements(mut found, _) = chosen.method.explain(&job).unwrap().scores else {
+                let RawScores::Elements(mut found, _) = chosen.explain(&job).unwrap().scores else {
                     panic!()
                 };
                 plant(&mut found.data);

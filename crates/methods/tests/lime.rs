@@ -6,7 +6,9 @@ use exegete_core::{
     Card, ClassScore, Driver, Example, Model, Prediction, Result, Row, Scale, Scores, Target, Units,
 };
 use exegete_methods::evidence::Level;
-use exegete_methods::{Chosen, Corpus, Explained, Job, Picked, Request, Settings, survey};
+use exegete_methods::{
+    ConfiguredMethod, Corpus, Method, Question, RawAttribution, Request, Settings, survey,
+};
 
 /// Says yes with 0.9 where a text has the word great, else with 0.2.
 struct Planted(Card);
@@ -37,7 +39,7 @@ impl Model for Planted {
             let great = example.fields[0].text.to_lowercase().split_whitespace().any(|word| word == "great");
             let yes: f64 = if great { 0.9 } else { 0.2 };
             let score = |label: &str, prob: f64| ClassScore { label: label.into(), logit: None, prob };
-            let scores = Scores::Classes(vec![score("no", 1.0 - yes), score("yes", yes)]);
+            let scores = Scores::classes(vec![score("no", 1.0 - yes), score("yes", yes)]);
             Ok(Prediction { scores, truncated: false })
         };
         examples.iter().map(answer).collect()
@@ -46,14 +48,14 @@ impl Model for Planted {
 
 const TEXT: &str = "It was a great film and I had a great time , all of it";
 
-fn explained(set: &[&str], text: &str) -> (Explained, Vec<(String, f64)>) {
+fn explained(set: &[&str], text: &str) -> (RawAttribution, Vec<(String, f64)>) {
     let (model, driver) = (Planted::new(), Driver::default());
     let row = Row::new(model.encoded(&Example::text(text)).unwrap());
     let target = Target { scale: Some(Scale::Prob), ..Target::named_class("yes", 1) };
-    let job = Job::new(&model, &driver, row, target);
-    let chosen = Chosen::new("lime", Settings::parse(set).unwrap()).unwrap();
-    let found = chosen.method.explain(&job).unwrap();
-    let exegete_methods::Scores::Units(values) = &found.scores else { panic!("lime scores units") };
+    let job = Question::new(&model, &driver, row, target);
+    let chosen = ConfiguredMethod::new("lime", Settings::parse(set).unwrap()).unwrap();
+    let found = chosen.explain(&job).unwrap();
+    let exegete_methods::RawScores::Units(values) = &found.scores else { panic!("lime scores units") };
     let word = |span: exegete_core::Span| text[span.start..span.end].to_owned();
     let words = job.units.iter().map(|unit| word(unit.span)).zip(values.iter().copied()).collect();
     (found, words)
@@ -81,12 +83,13 @@ fn settings() {
     let (found, _) = explained(&["sampling=package", "samples=50"], TEXT);
     assert_eq!(found.found["samples"], 50);
     let (found, _) = explained(&["samples=50", "choose=lasso_path", "keep=2"], TEXT);
-    let exegete_methods::Scores::Units(values) = found.scores else { panic!("lime scores units") };
+    let exegete_methods::RawScores::Units(values) = found.scores else { panic!("lime scores units") };
     assert!(values.iter().filter(|value| **value != 0.0).count() <= 2, "{values:?}");
     let (found, _) = explained(&["budget=40", "tolerance=0.001"], TEXT);
     assert!(found.notes.iter().any(|note| note.contains("budget of 40 rows")), "{:?}", found.notes);
-    let refused =
-        |set: &[&str]| Chosen::new("lime", Settings::parse(set).unwrap()).err().unwrap().to_string();
+    let refused = |set: &[&str]| {
+        ConfiguredMethod::new("lime", Settings::parse(set).unwrap()).err().unwrap().to_string()
+    };
     assert!(refused(&["choose=none", "keep=3"]).contains("keep=3"));
     assert!(refused(&["choose=best"]).contains("lasso_path"));
     assert!(refused(&["samples=9", "budget=9"]).contains("give one"));
@@ -106,10 +109,10 @@ fn a_few_texts_that_show_the_word() {
     let texts = ["a film", "what a Great film", "the plot was thin", "great acting"];
     let examples = texts.map(Example::text);
     let request = Request {
-        methods: Picked::all(&["sp_lime"], &["texts=2", "keep=1"]).unwrap(),
+        methods: ConfiguredMethod::all(&["sp_lime"], &["texts=2", "keep=1"]).unwrap(),
         targets: vec!["class:yes:prob".parse().unwrap()],
         top_labels: None,
-        site: exegete_methods::Place::Words,
+        site: exegete_methods::SiteChoice::Words,
         units: Units::Word,
         baselines: Vec::new(),
         masker: None,

@@ -3,16 +3,16 @@
 use exegete_core::report::{Attribution, Item};
 use exegete_core::{Driver, Example, Units};
 use exegete_methods::evidence::Level;
-use exegete_methods::{Baseline, Picked, Place, Request, explain};
+use exegete_methods::{Baseline, ConfiguredMethod, Request, SiteChoice, explain};
 use exegete_testkit::Toy;
 
 fn explained(method: &str, target: &str) -> Attribution {
     let request = Request {
         masker: None,
-        methods: Picked::all(&[method], &[]).expect("a method"),
+        methods: ConfiguredMethod::all(&[method], &[]).expect("a method"),
         targets: vec![target.parse().expect("a target")],
         top_labels: None,
-        site: Place::Words,
+        site: SiteChoice::Words,
         units: Units::Word,
         baselines: vec![Baseline::Zero],
         check: Level::Default,

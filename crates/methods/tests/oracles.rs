@@ -2,29 +2,31 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use exegete_core::{Array, Driver, Model, Row, Site, Target};
-use exegete_methods::{Baseline, Chosen, Explained, Job, Masker, Scores, Settings, Words};
+use exegete_methods::{
+    Baseline, ConfiguredMethod, Masker, Method, Question, RawAttribution, RawScores, Settings, Words,
+};
 use exegete_testkit::{Net, Of, check};
 use std::sync::Arc;
 
-fn job<'a>(net: &'a Net, driver: &'a Driver, row: Row, site: &str, target: &str) -> Job<'a> {
+fn job<'a>(net: &'a Net, driver: &'a Driver, row: Row, site: &str, target: &str) -> Question<'a> {
     let target: Target = target.parse().unwrap();
-    let logits = driver.read_all(net, std::slice::from_ref(&row), &exegete_core::Outputs).unwrap();
-    let target = target.resolve(net.card(), &row.encoded, &logits[0], None, &|_| None).unwrap();
+    let logits = driver.read_one(net, &row, &exegete_core::Outputs).unwrap();
+    let target = target.resolve(net.card(), &row.encoded, &logits, None, &|_| None).unwrap();
     let site: Site = site.parse().unwrap();
-    Job { site, baselines: vec![Baseline::Zero], ..Job::new(net, driver, row, target) }
+    Question { site, baselines: vec![Baseline::Zero], ..Question::new(net, driver, row, target) }
 }
 
-fn explained(method: &str, set: &[&str], job: &Job<'_>) -> Explained {
-    let chosen = Chosen::new(method, Settings::parse(set).unwrap()).unwrap();
-    chosen.method.explain(job).unwrap()
+fn explained(method: &str, set: &[&str], job: &Question<'_>) -> RawAttribution {
+    let chosen = ConfiguredMethod::new(method, Settings::parse(set).unwrap()).unwrap();
+    chosen.explain(job).unwrap()
 }
 
 /// The scores of one method for numbers, at a site, for a target.
 fn scores(net: &Net, method: &str, set: &[&str], x: &[f32], site: &str, target: &str) -> Vec<f32> {
     let driver = Driver::default();
     match explained(method, set, &job(net, &driver, Net::row(x), site, target)).scores {
-        Scores::Elements(Array { data, .. }, _) => data,
-        Scores::Tokens(tokens) | Scores::Units(tokens) => tokens.iter().map(|&v| v as f32).collect(),
+        RawScores::Elements(Array { data, .. }, _) => data,
+        RawScores::Tokens(tokens) | RawScores::Units(tokens) => tokens.iter().map(|&v| v as f32).collect(),
     }
 }
 
@@ -158,16 +160,16 @@ fn hiding_behind_another_number() {
     let (net, driver) = (Net::captum(), Driver::default());
     let four = Masker::Sampled(Arc::new(Words::new(&net, &[("4".to_owned(), 1.0)]).unwrap()));
     let job = job(&net, &driver, Net::row(&[20.0, 50.0, 30.0]), INPUT, FIRST);
-    let job = Job { masker: Some(four), ..job };
+    let job = Question { masker: Some(four), ..job };
     let check = |method: &str, expected: &[f64]| {
         let found = explained(method, &["groups=0-1"], &job);
-        let Scores::Units(values) = found.scores else { panic!("{method} scores units") };
+        let RawScores::Units(values) = found.scores else { panic!("{method} scores units") };
         exegete_testkit::close(method, &values, expected, Of::Size(1.0), 1e-3);
         assert!(found.errors.is_none_or(|errors| errors == [0.0; 3]), "one number has no spread");
     };
     check("feature_ablation", &[248.0, 248.0, 104.0]);
     check("feature_permutation", &[248.0, 248.0, 104.0]);
-    let refused = Chosen::new("feature_permutation", Settings::default()).unwrap();
-    let error = refused.method.explain(&Job { masker: Some(Masker::Zero), ..job.clone() }).unwrap_err();
+    let refused = ConfiguredMethod::new("feature_permutation", Settings::default()).unwrap();
+    let error = refused.explain(&Question { masker: Some(Masker::Zero), ..job.clone() }).unwrap_err();
     assert!(error.to_string().contains("'zero'"), "{error}");
 }

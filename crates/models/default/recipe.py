@@ -223,15 +223,21 @@ def pack(options):
     print(f"temperature {temperature:.2f}")
     for name in ["classifier.weight", "classifier.bias"]:
         weights[name] = weights[name] / temperature
-    tensors = []
+    # What is alike lies together, the lowest of five bits and the high bytes of scales apart: gzip makes a twentieth less
+    # of the same numbers so.
+    high, low, scales, plain = [], [], [], []
     for name, value in sorted(weights.items()):
         if value.ndim == 2 and min(value.shape) > 2:
             form = WORDS if "embeddings" in name else LAYERS
             codes, scale = quantise(value, **form)
-            tensors += [(f"{name}.q{form['bits']}", pack_bits(codes, form["bits"])), (f"{name}.scale", scale)]
+            apart = form["bits"] - 4
+            high.append((f"{name}.q4", pack_bits(codes >> apart, 4)))
+            if apart:
+                low.append((f"{name}.low", pack_bits(codes & (2**apart - 1), apart)))
+            scales.append((f"{name}.scale", numpy.stack([scale.view(numpy.uint8)[:, 1::2], scale.view(numpy.uint8)[:, 0::2]])))
         else:
-            tensors.append((name, value.astype(numpy.float16)))
-    write_safetensors(HERE / "model.safetensors", tensors)
+            plain.append((name, value.astype(numpy.float16)))
+    write_safetensors(HERE / "model.safetensors", high + low + scales + plain)
     for name in ["config.json", "tokenizer.json"]:
         (HERE / name).write_bytes((trained / name).read_bytes())
     print({path.name: path.stat().st_size for path in sorted(HERE.iterdir())})

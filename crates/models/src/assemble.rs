@@ -2,9 +2,10 @@ use crate::config::Config;
 use crate::families;
 use crate::opened::{Opened, Parts};
 use crate::tokenizer::Tokenizer;
-use crate::weights::{Source, Weights};
+use crate::weights::{Param, TensorSource, Weights};
 use exegete_core::{Card, Result, Sizes};
 use exegete_engine::{Context, Real};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a model is put together from, beside its parameters.
@@ -19,10 +20,10 @@ pub(crate) struct Assembly {
 }
 
 /// Builds the network of the config's family and head, and the card that says what it is.
-pub(crate) fn assemble<T: Real>(source: &dyn Source<T>, assembly: Assembly) -> Result<Opened<T>> {
+pub(crate) fn assemble<T: Real>(source: &dyn TensorSource<T>, assembly: Assembly) -> Result<Opened<T>> {
     let Assembly { name, place, config, tokenizer, fingerprint, threads } = assembly;
     let task = config.task().map_err(|e| e.at(&place))?;
-    let mut weights = Weights::new(source).keeping_panels(layer_bytes(&config) <= MOST_PANEL_BYTES / 2);
+    let mut weights = Weights::new(source).keeping_panels(MOST_PANEL_BYTES);
     let network = families::build(&mut weights, &config, task).map_err(|e| e.at(&place))?;
     let unused: Vec<String> =
         source.names().into_iter().filter(|name| weights.forgot(name) && !is_buffer(name)).collect();
@@ -35,6 +36,7 @@ pub(crate) fn assemble<T: Real>(source: &dyn Source<T>, assembly: Assembly) -> R
     if network.head.pooler_is_missing() {
         warnings.push(format!("{place}: there is no pooler; the pooled vector is the first token's state"));
     }
+    let (weights_bytes, kept_panels_bytes) = weight_bytes(&params);
     let card = Card {
         name,
         family: config.model_type.clone(),
@@ -47,21 +49,24 @@ pub(crate) fn assemble<T: Real>(source: &dyn Source<T>, assembly: Assembly) -> R
             ("layers", config.num_hidden_layers),
             ("hidden", config.hidden_size),
             ("heads", config.num_attention_heads),
+            ("weights_bytes", weights_bytes),
+            ("kept_panels_bytes", kept_panels_bytes),
         ]),
         warnings,
     };
     let tokenizer = tokenizer.map(Arc::new);
-    let (groups, ctx) = (groups.into(), Context::new(threads));
-    Ok(Opened::new(Parts { card, config, tokenizer, network, params, groups, ctx }))
+    let (groups, ctx, files) = (groups.into(), Context::new(threads), source.mapped());
+    Ok(Opened::new(Parts { card, config, tokenizer, network, params, groups, files, ctx }))
 }
 
-/// The most memory for copies of weights in the layout that products like best, one forward and one backward.
-const MOST_PANEL_BYTES: usize = 384 << 20;
+/// The most memory for copies of weights in the layout that products like best.
+const MOST_PANEL_BYTES: usize = 512 << 20;
 
-/// What the matrices of all layers take in single precision.
-fn layer_bytes(c: &Config) -> usize {
-    let layer = 4 * c.hidden_size * c.hidden_size + 2 * c.hidden_size * c.intermediate_size;
-    c.num_hidden_layers * layer * size_of::<f32>()
+/// Bytes of all parameters, and the most that copies of the matrices among them take, one forward and one for gradients.
+fn weight_bytes<T>(params: &BTreeMap<String, Param<T>>) -> (usize, usize) {
+    let bytes = |p: &Param<T>| p.shape.iter().product::<usize>() * size_of::<T>();
+    let matrices = params.values().filter(|p| p.shape.len() == 2).map(bytes).sum::<usize>();
+    (params.values().map(bytes).sum(), (2 * matrices).min(MOST_PANEL_BYTES))
 }
 
 /// Index buffers are no weights and count as nothing.

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 /// x·wᵀ + b.
 pub struct Linear<T> {
-    /// \[O, I\]
+    /// The matrix, of shape \[O, I\].
     pub weight: Param<T>,
-    /// \[O\]
+    /// What is added, of shape \[O\].
     pub bias: Option<Param<T>>,
 }
 
@@ -111,11 +111,11 @@ impl<T: Scalar> Embeddings<T> {
 /// What a family calls the parts of a layer.
 #[derive(Debug, PartialEq)]
 pub struct LayerNames {
-    /// Query projection.
+    /// The path of the query projection.
     pub query: &'static str,
-    /// Key projection.
+    /// The path of the key projection.
     pub key: &'static str,
-    /// Value projection.
+    /// The path of the value projection.
     pub value: &'static str,
     /// Projection of the heads' contexts.
     pub attention_out: &'static str,
@@ -152,9 +152,9 @@ pub struct Layer<T> {
     outer: Linear<T>,
     output_norm: LayerNorm<T>,
     activation: Unary,
-    /// N
+    /// N, how many heads there are.
     pub heads: usize,
-    /// D
+    /// D, how wide a head is.
     pub width: usize,
 }
 

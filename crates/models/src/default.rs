@@ -15,7 +15,7 @@ const CONFIG: &str = include_str!("../default/config.json");
 const TOKENIZER: &str = include_str!("../default/tokenizer.json");
 const WEIGHTS: &[u8] = include_bytes!("../default/model.safetensors");
 
-/// Its config.
+/// The config of the default model.
 pub(crate) fn config() -> Result<Config> {
     Config::parse(CONFIG)
 }
@@ -32,12 +32,12 @@ pub(crate) fn companions() -> Vec<(String, Vec<u8>)> {
     files.map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).to_vec()
 }
 
-/// Its weights.
+/// The weights of the default model.
 pub(crate) fn checkpoint() -> Result<Checkpoint> {
     Checkpoint::from_program("default model", WEIGHTS)
 }
 
-/// Opens it.
+/// Opens the default model with this many threads.
 pub(crate) fn open<T: Real>(threads: usize) -> Result<Opened<T>> {
     let config = config()?;
     let tokenizer = Some(tokenizer(&config)?);

@@ -28,11 +28,11 @@ pub struct Encoder<T> {
     pub embeddings: Embeddings<T>,
     /// From the embedding width to the hidden width, where they differ.
     pub projection: Option<Linear<T>>,
-    /// The layers.
+    /// The layers, first to last.
     pub stack: Stack<T>,
-    /// The head.
+    /// What turns the last layer into an output.
     pub head: Head<T>,
-    /// Its places.
+    /// The named places, in the order of computation.
     pub sites: Sites,
     /// Width inside the feed-forward block.
     pub inner: usize,
@@ -102,7 +102,7 @@ pub(crate) const WORDS: Site = Site::named("embed.word");
 pub(crate) const EMBED: Site = Site::named("embed");
 /// The vector the head reads, after its activation.
 pub(crate) const POOLED: Site = Site::named("pooled");
-/// The output.
+/// The place of the output.
 pub(crate) const LOGITS: Site = Site::named("logits");
 
 /// The places inside a layer, in the order of computation.

@@ -1,10 +1,10 @@
 use crate::assemble::{Assembly, assemble};
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, MappedFiles};
 use crate::config::Config;
 use crate::fault::fault;
 use crate::opened::Opened;
 use crate::tokenizer::Tokenizer;
-use crate::weights::{Source, Wanted, matrix};
+use crate::weights::{TensorSource, Wanted, matrix};
 use exegete_core::Result;
 use exegete_engine::{Real, Scalar, Tensor};
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(crate) fn name(dir: &Path) -> String {
     dir.file_name().map_or_else(|| dir.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-impl<T: Scalar> Source<T> for Checkpoint {
+impl<T: Scalar> TensorSource<T> for Checkpoint {
     fn find(&self, &Wanted { name, shape, .. }: &Wanted<'_>) -> Result<Option<Tensor<T>>> {
         let Some(stored) = self.shape(name) else { return Ok(None) };
         if stored != shape {
@@ -47,5 +47,9 @@ impl<T: Scalar> Source<T> for Checkpoint {
 
     fn names(&self) -> Vec<String> {
         Self::names(self).map(str::to_owned).collect()
+    }
+
+    fn mapped(&self) -> MappedFiles {
+        Self::mapped(self)
     }
 }

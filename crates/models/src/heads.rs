@@ -13,7 +13,7 @@ use exegete_engine::{Op, Scalar, Unary, Var};
 pub struct HeadNames {
     /// The dense layer that a classifier reads the first token through.
     pub dense: &'static str,
-    /// Its activation.
+    /// The activation after the dense layer.
     pub dense_activation: Unary,
     /// The classifier's output layer.
     pub out: &'static str,
@@ -26,15 +26,15 @@ pub struct HeadNames {
 /// What a family calls the parts of its masked-LM head.
 #[derive(Debug, PartialEq)]
 pub struct MaskNames {
-    /// Dense layer.
+    /// The path of the dense layer.
     pub dense: &'static str,
     /// Its activation; none for that of the feed-forward blocks.
     pub activation: Option<Unary>,
-    /// Norm.
+    /// The path of the layer norm.
     pub norm: &'static str,
     /// Output weight; absent where it is tied to the word matrix.
     pub decoder: &'static str,
-    /// Output bias.
+    /// The path of the output's bias.
     pub bias: &'static str,
 }
 
@@ -66,7 +66,7 @@ pub enum Head<T> {
     Mask {
         /// \[T, H\] → \[T, E\]
         dense: Dense<T>,
-        /// Norm.
+        /// The layer norm before the output.
         norm: LayerNorm<T>,
         /// \[T, E\] → \[T, V\]
         decoder: Linear<T>,

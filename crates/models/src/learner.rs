@@ -31,7 +31,7 @@ impl<T: Real> Learner for Opened<T> {
     }
 
     fn gradient(&self, rows: &[Row], labels: &[Label], select: &[String]) -> Result<(Vec<f64>, Vec<Array>)> {
-        let lesson = Lesson::new(rows, labels, select);
+        let lesson = LossBatch::new(rows, labels, select);
         let Pulled { losses, gradients, .. } =
             self.pulled(&self.parts.ctx, &self.parts.network, &lesson, 1.0)?;
         let losses = losses.value.data().iter().map(|x| x.value()).collect();
@@ -50,7 +50,7 @@ impl<T: Real> Learner for Opened<T> {
         }
         // Sequences are packed, so a row alone costs what it costs in a batch.
         let one = |ctx: &Arc<Context<T>>, i: usize| {
-            let lesson = Lesson::new(&rows[i..=i], &labels[i..=i], select);
+            let lesson = LossBatch::new(&rows[i..=i], &labels[i..=i], select);
             let pulled = self.pulled(ctx, &self.parts.network, &lesson, 1.0)?;
             Ok::<_, Error>(self.arrays(select, &pulled.gradients, |x| x.value()))
         };
@@ -73,21 +73,21 @@ impl<T: Real> Learner for Opened<T> {
     ) -> Result<Vec<f64>> {
         let duals = self.duals()?;
         let network = duals.along(&self.parts, &self.directions(select, v)?)?;
-        let (losses, _) = self.lost(&duals.ctx, &network, &Lesson::new(rows, labels, &[]))?;
+        let (losses, _) = self.lost(&duals.ctx, &network, &LossBatch::new(rows, labels, &[]))?;
         Ok(losses.value.data().iter().map(|x| x.tangent()).collect())
     }
 
     fn hvp(&self, rows: &[Row], labels: &[Label], select: &[String], v: &[Array]) -> Result<Vec<Array>> {
         let duals = self.duals()?;
         let network = duals.along(&self.parts, &self.directions(select, v)?)?;
-        let lesson = Lesson::new(rows, labels, select);
+        let lesson = LossBatch::new(rows, labels, select);
         let pulled = self.pulled(&duals.ctx, &network, &lesson, 1.0)?;
         Ok(self.arrays(select, &pulled.gradients, |x| x.tangent()))
     }
 }
 
 /// Rows with their labels, and what is to be learned from them.
-pub(crate) struct Lesson<'a, T> {
+pub(crate) struct LossBatch<'a, T> {
     pub(crate) rows: &'a [Row],
     pub(crate) labels: &'a [Label],
     /// Parameters to differentiate with respect to.
@@ -100,7 +100,7 @@ pub(crate) struct Lesson<'a, T> {
     pub(crate) noise: Option<Noise<'a>>,
 }
 
-impl<'a, T: Scalar> Lesson<'a, T> {
+impl<'a, T: Scalar> LossBatch<'a, T> {
     /// The plain supervised loss, without dropout.
     fn new(rows: &'a [Row], labels: &'a [Label], select: &'a [String]) -> Self {
         Self { rows, labels, select, words: false, keep: &[], objective: &supervised::<T>, noise: None }
@@ -123,9 +123,9 @@ impl<T: Real> Opened<T> {
         &self,
         ctx: &Arc<Context<S>>,
         network: &dyn Network<S>,
-        lesson: &Lesson<'_, S>,
+        lesson: &LossBatch<'_, S>,
     ) -> Result<(Var<S>, Finished<S>)> {
-        let &Lesson { rows, labels, select, words, keep, objective, noise } = lesson;
+        let &LossBatch { rows, labels, select, words, keep, objective, noise } = lesson;
         if let Some(name) = select.iter().find(|name| !self.parts.params.contains_key(*name)) {
             return Err(unknown(name));
         }
@@ -149,7 +149,7 @@ impl<T: Real> Opened<T> {
         &self,
         ctx: &Arc<Context<S>>,
         network: &dyn Network<S>,
-        lesson: &Lesson<'_, S>,
+        lesson: &LossBatch<'_, S>,
         weight: f64,
     ) -> Result<Pulled<S>> {
         let (losses, finished) = self.lost(ctx, network, lesson)?;

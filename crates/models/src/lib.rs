@@ -58,7 +58,7 @@ pub enum Precision {
 
 /// How to open a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct LoadOptions {
     /// What to compute in.
     pub precision: Precision,
     /// Threads to use; 0 means one for each core.
@@ -66,7 +66,7 @@ pub struct Options {
 }
 
 /// Opens the model that is part of the program: English sentiment, negative or positive.
-pub fn load_default(options: &Options) -> Result<Arc<dyn Model>> {
+pub fn load_default(options: &LoadOptions) -> Result<Arc<dyn Model>> {
     Ok(match options.precision {
         Precision::F32 => Arc::new(default::open::<f32>(options.threads)?),
         Precision::F64 => Arc::new(default::open::<f64>(options.threads)?),
@@ -82,7 +82,7 @@ pub fn export(dir: Option<&Path>, output: &Path) -> Result<()> {
 }
 
 /// Opens a Hugging Face model folder.
-pub fn load(dir: &Path, options: &Options) -> Result<Arc<dyn Model>> {
+pub fn load(dir: &Path, options: &LoadOptions) -> Result<Arc<dyn Model>> {
     Ok(match options.precision {
         Precision::F32 => Arc::new(folder::open::<f32>(dir, options.threads)?),
         Precision::F64 => Arc::new(folder::open::<f64>(dir, options.threads)?),

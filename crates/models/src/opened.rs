@@ -1,3 +1,4 @@
+use crate::checkpoint::MappedFiles;
 use crate::config::Config;
 use crate::duals::Duals;
 use crate::encoder::{Encoder, Network};
@@ -31,6 +32,8 @@ pub(crate) struct Parts<T> {
     pub(crate) network: Encoder<T>,
     pub(crate) params: BTreeMap<String, Param<T>>,
     pub(crate) groups: Arc<[ParameterGroup]>,
+    /// What parameters may be slices of.
+    pub(crate) files: MappedFiles,
     pub(crate) ctx: Arc<Context<T>>,
 }
 
@@ -55,8 +58,10 @@ impl<T: Real> Opened<T> {
         }
     }
 
-    /// Rows can be made by hand, so that nothing about their tokens is certain.
+    /// Rows can be made by hand, so that nothing about their tokens is certain; and weights may lie in a file that somebody
+    /// cut off since the last run.
     fn check_rows(&self, rows: &[Row]) -> Result<()> {
+        self.parts.files.check()?;
         let c = &self.parts.config;
         for (i, row) in rows.iter().enumerate() {
             let wrong = |what: String| Err(Error::Request(format!("row {i}: {what}")));
@@ -71,8 +76,8 @@ impl<T: Real> Opened<T> {
                 return wrong(format!("token id {} in a vocabulary of {}", token.id, c.vocab_size));
             }
             let kinds = c.type_vocab_size.max(1);
-            if let Some(token) = tokens.iter().find(|token| token.kind as usize >= kinds) {
-                return wrong(format!("token type {} in a model of {kinds} types", token.kind));
+            if let Some(token) = tokens.iter().find(|token| token.type_id as usize >= kinds) {
+                return wrong(format!("token type {} in a model of {kinds} types", token.type_id));
             }
         }
         Ok(())
@@ -146,7 +151,8 @@ impl<T: Real> Open for Opened<T> {
         self.parts.tokenizer.as_ref()?.mask_id()
     }
 
-    fn words(&self) -> Option<Array> {
+    fn word_embeddings(&self) -> Option<Array> {
+        self.parts.files.check().ok()?;
         let word = &self.parts.network.embeddings.word;
         let data = word.value.data().iter().map(|x| x.value() as f32).collect();
         Some(Array { shape: word.shape.clone(), data })
@@ -215,6 +221,7 @@ impl<T: Real> Opened<T> {
             network,
             params: weights.into_taken().0,
             groups: self.parts.groups.clone(),
+            files: self.parts.files.clone(),
             ctx: self.parts.ctx.clone(),
         }))
     }

@@ -16,7 +16,7 @@ pub struct Partial {
 
 /// What bytes for a path become.
 #[derive(Debug)]
-pub enum Place {
+pub enum FilePlace {
     /// A regular file, there already or not.
     File {
         /// Its own path: symbolic links are followed, so that they stay.
@@ -31,7 +31,7 @@ pub enum Place {
 impl Partial {
     /// Starts a file.
     pub fn create(target: &Path) -> io::Result<Self> {
-        let Place::File { path: own, permissions } = place(target)? else {
+        let FilePlace::File { path: own, permissions } = place(target)? else {
             // Nothing is cut off: what is behind a descriptor may be a file with something in it.
             let file = OpenOptions::new().append(true).open(target)?;
             return Ok(Self { writer: BufWriter::new(file), names: None, complete: false });
@@ -61,13 +61,13 @@ impl Partial {
 }
 
 /// Where bytes for a path go. A folder and a file that may not be written are errors.
-pub fn place(target: &Path) -> io::Result<Place> {
+pub fn place(target: &Path) -> io::Result<FilePlace> {
     let refused = |told: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, told.to_owned()));
     let own = followed(target)?;
     let there = match fs::metadata(target) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(Place::File { path: own, permissions: None });
+            return Ok(FilePlace::File { path: own, permissions: None });
         }
         Err(error) => return Err(error),
     };
@@ -75,14 +75,14 @@ pub fn place(target: &Path) -> io::Result<Place> {
         return refused("it is a folder");
     }
     if !there.is_file() || is_descriptor(&own) {
-        return Ok(Place::Through);
+        return Ok(FilePlace::Through);
     }
     // Who may do everything may still have meant what the file says.
     if there.permissions().readonly() {
         return refused("it is read-only");
     }
     OpenOptions::new().append(true).open(&own)?;
-    Ok(Place::File { path: own, permissions: Some(there.permissions()) })
+    Ok(FilePlace::File { path: own, permissions: Some(there.permissions()) })
 }
 
 /// The path that symbolic links lead to, whether or not something is there; a descriptor's is left as it is.

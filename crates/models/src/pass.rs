@@ -3,7 +3,7 @@ use crate::forward;
 use crate::rules;
 use crate::run::{Finished, Part};
 use exegete_core::{Array, Error, Logits, Pass, Plan, Record, Result, Row, Rules, Seed, Site, Work};
-use exegete_engine::{Context, Counts, Ledger, NodeId, Real, Scalar, Table, Tensor};
+use exegete_engine::{Context, Counts, Ledger, NodeId, Real, RuleTable, Scalar, Tensor};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ impl<T: Real> Piece<T> {
     }
 
     /// The cotangents of this piece's rows, indexed `[site][row]`.
-    fn backward(&self, seeds: &[Seed], wrt: &[Site], table: &dyn Table<T>) -> Result<Vec<Vec<Array>>> {
+    fn backward(&self, seeds: &[Seed], wrt: &[Site], table: &dyn RuleTable<T>) -> Result<Vec<Vec<Array>>> {
         let seeds = self.packed(seeds)?;
         let nodes = wrt.iter().map(|&site| self.node(site)).collect::<Result<Vec<_>>>()?;
         let found = self.finished.tape.backward(seeds, &nodes, table);
@@ -125,7 +125,7 @@ impl<T: Real> Piece<T> {
     }
 
     /// What the rules took aside of each row.
-    fn booked(&self, seeds: &[Seed], wrt: &[Site], table: &dyn Table<T>) -> Result<Vec<f64>> {
+    fn booked(&self, seeds: &[Seed], wrt: &[Site], table: &dyn RuleTable<T>) -> Result<Vec<f64>> {
         let nodes = wrt.iter().map(|&site| self.node(site)).collect::<Result<Vec<_>>>()?;
         let ledger = self.finished.tape.booked(self.packed(seeds)?, &nodes, table);
         let ledger = ledger.map_err(|e| Error::Unsupported(e.to_string()))?;

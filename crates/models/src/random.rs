@@ -1,9 +1,9 @@
 use crate::assemble::{Assembly, assemble};
 use crate::config::Config;
 use crate::opened::Opened;
-use crate::weights::{Source, Wanted, matrix};
-use crate::{Options, Precision};
-use exegete_core::{Model, Result};
+use crate::weights::{TensorSource, Wanted, matrix};
+use crate::{LoadOptions, Precision};
+use exegete_core::{Model, Result, normal};
 use exegete_engine::{Real, Scalar, Tensor};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -12,27 +12,27 @@ use std::sync::Arc;
 /// The sizes of a BERT with random weights, for benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BertSize {
-    /// L
+    /// L, how many layers there are.
     pub layers: usize,
-    /// H
+    /// H, the width of a token's vector.
     pub hidden: usize,
-    /// N
+    /// N, how many heads a layer has.
     pub heads: usize,
     /// Width inside the feed-forward block
     pub inner: usize,
-    /// V
+    /// V, how many tokens are known.
     pub vocabulary: usize,
 }
 
 impl Default for BertSize {
-    /// BERT-base.
+    /// The sizes of BERT-base.
     fn default() -> Self {
         Self { layers: 12, hidden: 768, heads: 12, inner: 3072, vocabulary: 30522 }
     }
 }
 
 /// A BERT classifier of two classes with random weights and no tokenizer.
-pub fn random_bert(size: &BertSize, options: &Options) -> Result<Arc<dyn Model>> {
+pub fn random_bert(size: &BertSize, options: &LoadOptions) -> Result<Arc<dyn Model>> {
     Ok(match options.precision {
         Precision::F32 => Arc::new(build::<f32>(size, options.threads)?),
         Precision::F64 => Arc::new(build::<f64>(size, options.threads)?),
@@ -54,7 +54,7 @@ fn build<T: Real>(size: &BertSize, threads: usize) -> Result<Opened<T>> {
 /// Every parameter there is, with initial values that depend on nothing but its name.
 struct Random;
 
-impl<T: Scalar> Source<T> for Random {
+impl<T: Scalar> TensorSource<T> for Random {
     fn find(&self, &Wanted { name, shape, .. }: &Wanted<'_>) -> Result<Option<Tensor<T>>> {
         Ok(Some(initial(name, shape, 0, 0.02)))
     }
@@ -76,7 +76,6 @@ pub(crate) fn initial<T: Scalar>(name: &str, shape: &[usize], seed: u64, deviati
     let seed = name.bytes().fold(seed, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut uniform = || (f64::from(rng.next_u32()) + 0.5) / (f64::from(u32::MAX) + 1.0);
-    // Box and Muller 1958.
-    let mut normal = || (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
-    Tensor::new(rows, cols, (0..rows * cols).map(|_| T::from_f64(deviation * normal())).collect())
+    let mut drawn = || normal([uniform(), uniform()]);
+    Tensor::new(rows, cols, (0..rows * cols).map(|_| T::from_f64(deviation * drawn())).collect())
 }

@@ -1,10 +1,10 @@
 //! Which table of the engine serves which rules, and what a pass must have recorded for them.
 
-use exegete_core::{Error, Lrp, Record, Result, Rules, Seed};
-use exegete_engine::{Deconvolution, DeepLift, Gradient, GuidedBackprop, Real, Shares, Table};
+use exegete_core::{Error, LrpRule, Record, Result, Rules, Seed};
+use exegete_engine::{Deconvolution, DeepLift, Gradient, GuidedBackprop, Real, RuleTable, Shares};
 
 /// The engine's table.
-pub(crate) fn table<T: Real>(rules: Rules) -> Box<dyn Table<T>> {
+pub(crate) fn table<T: Real>(rules: Rules) -> Box<dyn RuleTable<T>> {
     match rules {
         Rules::Gradient => Box::new(Gradient),
         Rules::DeepLift { reveal_cancel } => Box::new(DeepLift { reveal_cancel }),
@@ -14,13 +14,13 @@ pub(crate) fn table<T: Real>(rules: Rules) -> Box<dyn Table<T>> {
     }
 }
 
-fn shares(lrp: Lrp) -> Shares {
+fn shares(lrp: LrpRule) -> Shares {
     match lrp {
-        Lrp::Epsilon(epsilon) => Shares::Epsilon(epsilon),
-        Lrp::Spread(epsilon) => Shares::Spread(epsilon),
-        Lrp::Gamma(gamma) => Shares::Gamma(gamma),
-        Lrp::AlphaBeta(alpha) => Shares::AlphaBeta(alpha),
-        Lrp::ZPlus => Shares::AlphaBeta(1.0),
+        LrpRule::Epsilon(epsilon) => Shares::Epsilon(epsilon),
+        LrpRule::Spread(epsilon) => Shares::Spread(epsilon),
+        LrpRule::Gamma(gamma) => Shares::Gamma(gamma),
+        LrpRule::AlphaBeta(alpha) => Shares::AlphaBeta(alpha),
+        LrpRule::ZPlus => Shares::AlphaBeta(1.0),
     }
 }
 
@@ -41,12 +41,12 @@ pub(crate) fn check(rules: Rules, record: Record, seeds: &[Seed]) -> Result<()> 
             "{rules:?} needs a pass that recorded {needed:?}, this one recorded {record:?}"
         ));
     }
-    if let Rules::Lrp(Lrp::Epsilon(number) | Lrp::Spread(number) | Lrp::Gamma(number)) = rules
+    if let Rules::Lrp(LrpRule::Epsilon(number) | LrpRule::Spread(number) | LrpRule::Gamma(number)) = rules
         && !(number >= 0.0 && number.is_finite())
     {
         return wrong(format!("{rules:?}: the number must not be negative"));
     }
-    if let Rules::Lrp(Lrp::AlphaBeta(alpha)) = rules
+    if let Rules::Lrp(LrpRule::AlphaBeta(alpha)) = rules
         && !(alpha >= 1.0 && alpha.is_finite())
     {
         return wrong(format!("{rules:?}: alpha must be 1 or more, beta is alpha − 1"));

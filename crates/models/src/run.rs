@@ -145,7 +145,10 @@ impl<'a, T: Scalar> Run<'a, T> {
 
     /// The token types of all rows.
     pub fn kinds(&self) -> Arc<[usize]> {
-        self.rows.iter().flat_map(|row| row.encoded.tokens.iter().map(|token| token.kind as usize)).collect()
+        self.rows
+            .iter()
+            .flat_map(|row| row.encoded.tokens.iter().map(|token| token.type_id as usize))
+            .collect()
     }
 
     /// The positions of all tokens within their rows, counted from `first`.

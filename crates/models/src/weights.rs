@@ -1,5 +1,6 @@
+use crate::checkpoint::MappedFiles;
 use exegete_core::{Error, ParameterGroup, Result};
-use exegete_engine::{Dual, Real, Scalar, Tensor};
+use exegete_engine::{Dual, PanelBudget, Real, Scalar, Tensor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ pub struct Param<T> {
     pub name: Arc<str>,
     /// Its shape as stored; the value is a matrix.
     pub shape: Vec<usize>,
-    /// Its value.
+    /// The parameter's value as a matrix.
     pub value: Tensor<T>,
 }
 
@@ -19,14 +20,14 @@ pub struct Param<T> {
 pub struct Wanted<'a> {
     /// Its Hugging Face name.
     pub name: &'a str,
-    /// Its shape.
+    /// The shape that it must have.
     pub shape: &'a [usize],
     /// The group that it belongs to.
     pub group: &'a str,
 }
 
 /// Where parameters come from: a checkpoint, random numbers, another model with some values replaced.
-pub trait Source<T>: Send + Sync {
+pub trait TensorSource<T>: Send + Sync {
     /// The value of a parameter as a matrix; none where there is none of this name.
     fn find(&self, wanted: &Wanted<'_>) -> Result<Option<Tensor<T>>>;
 
@@ -37,6 +38,11 @@ pub trait Source<T>: Send + Sync {
     fn names(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// The memory-mapped files that values are slices of.
+    fn mapped(&self) -> MappedFiles {
+        MappedFiles::default()
+    }
 }
 
 /// The group of a network that opens none.
@@ -44,8 +50,8 @@ const WHOLE: &str = "model";
 
 /// Hands out parameters while a network is built, and remembers which and in what groups.
 pub struct Weights<'a, T> {
-    source: &'a dyn Source<T>,
-    keep_panels: bool,
+    source: &'a dyn TensorSource<T>,
+    panels: Option<Arc<PanelBudget>>,
     root: &'static str,
     taken: BTreeMap<String, Param<T>>,
     /// What is handed out belongs to this group.
@@ -56,10 +62,10 @@ pub struct Weights<'a, T> {
 
 impl<'a, T: Scalar> Weights<'a, T> {
     /// Weights from a source.
-    pub fn new(source: &'a dyn Source<T>) -> Self {
+    pub fn new(source: &'a dyn TensorSource<T>) -> Self {
         Self {
             source,
-            keep_panels: false,
+            panels: None,
             root: "",
             taken: BTreeMap::new(),
             open: ParameterGroup { name: WHOLE.into(), parameters: Vec::new() },
@@ -68,9 +74,9 @@ impl<'a, T: Scalar> Weights<'a, T> {
         }
     }
 
-    /// Whether products may keep copies of these weights in a layout of their own.
-    pub fn keeping_panels(mut self, yes: bool) -> Self {
-        self.keep_panels = yes;
+    /// Lets products keep copies of these weights in a layout of their own, of this many bytes together.
+    pub fn keeping_panels(mut self, bytes: usize) -> Self {
+        self.panels = Some(PanelBudget::new(bytes));
         self
     }
 
@@ -88,7 +94,10 @@ impl<'a, T: Scalar> Weights<'a, T> {
         let found = self.source.find(&Wanted { name, shape, group: &self.open.name })?;
         let value = found.ok_or_else(|| missing(name))?;
         self.open.parameters.push(name.to_owned());
-        let value = if self.keep_panels { value.keeping_panels() } else { value };
+        let value = match &self.panels {
+            Some(budget) => value.keeping_panels(budget),
+            None => value,
+        };
         let param = Param { name: name.into(), shape: shape.to_vec(), value };
         self.taken.insert(name.to_owned(), param.clone());
         Ok(param)
@@ -149,7 +158,7 @@ pub(crate) struct Replaced<'a, T> {
     pub(crate) by: BTreeMap<String, Tensor<T>>,
 }
 
-impl<T: Scalar> Source<T> for Replaced<'_, T> {
+impl<T: Scalar> TensorSource<T> for Replaced<'_, T> {
     fn find(&self, &Wanted { name, .. }: &Wanted<'_>) -> Result<Option<Tensor<T>>> {
         Ok(self.by.get(name).or_else(|| self.base.get(name).map(|p| &p.value)).cloned())
     }
@@ -162,7 +171,7 @@ impl<T: Scalar> Source<T> for Replaced<'_, T> {
 /// The parameters of a built network as dual numbers that do not move.
 pub(crate) struct Still<'a, R>(pub(crate) &'a BTreeMap<String, Param<R>>);
 
-impl<R: Real> Source<Dual<R>> for Still<'_, R> {
+impl<R: Real> TensorSource<Dual<R>> for Still<'_, R> {
     fn find(&self, &Wanted { name, .. }: &Wanted<'_>) -> Result<Option<Tensor<Dual<R>>>> {
         let dual = |&v: &R| Dual { v, t: R::default() };
         let tensor = |value: &Tensor<R>| {

@@ -1,19 +1,19 @@
 //! The conformance suite over every golden model, and what the suite does not reach: views, threads, memory, bad rows.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use exegete_core::conformance::{Subject, check};
+use exegete_core::conformance::{ConformanceSubject, check};
 use exegete_core::{
-    Array, Card, Change, Driver, Edit, Encoded, Error, Example, Lrp, Model, Outputs, Pick, Plan, Record, Row,
-    Rules, Seed, Site, Target,
+    Array, Card, Change, Driver, Edit, Encoded, Error, Example, LrpRule, Model, Outputs, Pick, Plan, Record,
+    Row, Rules, Seed, Site, Target,
 };
-use exegete_models::{BertSize, Options, Precision, load, random_bert};
+use exegete_models::{BertSize, LoadOptions, Precision, load, random_bert};
 use exegete_testkit::golden::{Golden, folders, root};
 use exegete_testkit::{Fault, Faulty, Of, close, outputs, slopes};
 use std::path::Path;
 use std::sync::Arc;
 
 fn open(folder: &Path, precision: Precision, threads: usize) -> Arc<dyn Model> {
-    load(folder, &Options { precision, threads }).unwrap()
+    load(folder, &LoadOptions { precision, threads }).unwrap()
 }
 
 fn examples(folder: &Path) -> Vec<Example> {
@@ -25,7 +25,8 @@ fn every_golden_model_conforms() {
     for folder in folders().unwrap() {
         let (fast, exact) = (open(&folder, Precision::F32, 2), open(&folder, Precision::F64, 2));
         let examples = examples(&folder);
-        let checks = check(&Subject { fast: &*fast, exact: &*exact, examples: &examples }).unwrap();
+        let checks =
+            check(&ConformanceSubject { fast: &*fast, exact: &*exact, examples: &examples }).unwrap();
         for check in &checks {
             println!("{:28} {:32} {:.1e} {}", fast.card().name, check.name, check.worst, check.detail);
         }
@@ -42,7 +43,7 @@ fn every_planted_fault_is_found_in_a_real_model() {
     let examples = examples(&folder);
     for fault in Fault::ALL {
         let (fast, exact) = (Faulty::new(fast.clone(), fault), Faulty::new(exact.clone(), fault));
-        let checks = check(&Subject { fast: &fast, exact: &exact, examples: &examples }).unwrap();
+        let checks = check(&ConformanceSubject { fast: &fast, exact: &exact, examples: &examples }).unwrap();
         assert!(checks.iter().any(|check| !check.passed), "{fault:?} went unseen");
     }
 }
@@ -58,7 +59,7 @@ fn gradients(model: &dyn Model, rows: &[Row]) -> Vec<Array> {
 #[test]
 fn threads_do_not_matter() {
     let size = BertSize { layers: 3, hidden: 96, heads: 4, inner: 200, vocabulary: 300 };
-    let bert = |threads| random_bert(&size, &Options { precision: Precision::F32, threads }).unwrap();
+    let bert = |threads| random_bert(&size, &LoadOptions { precision: Precision::F32, threads }).unwrap();
     let ids = |seed: usize, length: usize| {
         (0..length).map(|i| ((i * 37 + seed * 101) % 300) as u32).collect::<Vec<_>>()
     };
@@ -81,7 +82,7 @@ fn threads_do_not_matter() {
 #[test]
 fn the_estimate_of_memory_holds() {
     let size = BertSize { layers: 4, hidden: 192, heads: 6, inner: 768, vocabulary: 300 };
-    let model = random_bert(&size, &Options { precision: Precision::F32, threads: 1 }).unwrap();
+    let model = random_bert(&size, &LoadOptions { precision: Precision::F32, threads: 1 }).unwrap();
     let open = model.open().unwrap();
     let every: Vec<Site> = open.sites().iter().map(|info| info.site).collect();
     let plans = [
@@ -97,8 +98,8 @@ fn the_estimate_of_memory_holds() {
     let others = [
         (lowered.clone(), Rules::Gradient),
         (lowered.clone(), Rules::GuidedBackprop),
-        (lowered.clone(), Rules::Lrp(Lrp::Epsilon(1e-3))),
-        (lowered, Rules::Lrp(Lrp::ZPlus)),
+        (lowered.clone(), Rules::Lrp(LrpRule::Epsilon(1e-3))),
+        (lowered, Rules::Lrp(LrpRule::ZPlus)),
         (paired.clone(), Rules::DeepLift { reveal_cancel: false }),
         (paired, Rules::DeepLift { reveal_cancel: true }),
     ];
@@ -133,7 +134,7 @@ fn the_estimate_of_memory_holds() {
 #[test]
 fn the_driver_stays_within_its_budget() {
     let size = BertSize { layers: 4, hidden: 192, heads: 6, inner: 768, vocabulary: 300 };
-    let model = random_bert(&size, &Options { precision: Precision::F32, threads: 2 }).unwrap();
+    let model = random_bert(&size, &LoadOptions { precision: Precision::F32, threads: 2 }).unwrap();
     let ids: Vec<u32> = (0..60).collect();
     let rows: Vec<Row> = (0..32).map(|_| Row::new(Encoded::from_ids(&ids))).collect();
     for megabytes in [8, 16, 64] {
@@ -152,7 +153,7 @@ fn the_driver_stays_within_its_budget() {
 #[test]
 fn late_edits_are_resumed() {
     let size = BertSize { layers: 6, hidden: 96, heads: 4, inner: 200, vocabulary: 300 };
-    let model = random_bert(&size, &Options { precision: Precision::F32, threads: 1 }).unwrap();
+    let model = random_bert(&size, &LoadOptions { precision: Precision::F32, threads: 1 }).unwrap();
     let open = model.open().unwrap();
     let encoded = Arc::new(Encoded::from_ids(&(0..20).collect::<Vec<u32>>()));
     let ablate = |unit: usize| {
@@ -188,16 +189,16 @@ fn bad_rows_are_errors() {
     let edit = |at: Vec<Pick>, change: Change| {
         good.clone().edit(Edit { site: Site::named("embed.word"), at, change })
     };
-    let started = good.clone().from(Array::zeros([length, model.card().sizes.0[1].1]));
+    let started = good.clone().starting_with(Array::zeros([length, model.card().sizes.0[1].1]));
     let cases: Vec<(String, &str)> = vec![
         (error(Row::new(Encoded::from_ids(&[])), &plain), "no tokens"),
         (error(Row::new(Encoded::from_ids(&[99_999])), &plain), "vocabulary"),
         (error(Row::new(Encoded::from_ids(&[1; 49])), &plain), "at most 48"),
         (error(good.clone(), &Plan::keep([Site::named("layer.7.out")])), "no site layer.7.out"),
-        (error(good.clone(), &Plan::default().from(Site::named("pooled"))), "cannot start"),
-        (error(good.clone(), &Plan::default().from(Site::named("embed"))), "must bring"),
+        (error(good.clone(), &Plan::default().starting_at(Site::named("pooled"))), "cannot start"),
+        (error(good.clone(), &Plan::default().starting_at(Site::named("embed"))), "must bring"),
         (
-            error(started, &Plan::keep([Site::named("embed.word")]).from(Site::named("embed"))),
+            error(started, &Plan::keep([Site::named("embed.word")]).starting_at(Site::named("embed"))),
             "before the start",
         ),
         (error(edit(vec![Pick::Only(vec![length])], Change::Zero), &plain), "index"),

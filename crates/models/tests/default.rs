@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use exegete_core::{Example, Model, Scores};
-use exegete_models::{Options, load_default};
+use exegete_models::{LoadOptions, load_default};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
 fn positive(model: &dyn Model, texts: &[&str]) -> Vec<f64> {
     let examples: Vec<Example> = texts.iter().map(|&text| Example::text(text)).collect();
     let share = |scores: &Scores| match scores {
-        Scores::Classes(classes) => classes.iter().find(|class| class.label == "positive").unwrap().prob,
+        Scores::Classes { scores, .. } => scores.iter().find(|class| class.label == "positive").unwrap().prob,
         other => panic!("{other:?}"),
     };
     model.predict(&examples).unwrap().iter().map(|prediction| share(&prediction.scores)).collect()
@@ -60,7 +60,7 @@ const NEGATIVE: &[&str] = &[
 
 #[test]
 fn ordinary_english_is_understood() {
-    let model = load_default(&Options::default()).unwrap();
+    let model = load_default(&LoadOptions::default()).unwrap();
     assert_eq!(model.card().labels, ["negative", "positive"]);
     assert_eq!(model.card().warnings, Vec::<String>::new());
     let wrong: Vec<&str> = POSITIVE
@@ -76,7 +76,7 @@ fn ordinary_english_is_understood() {
 
 #[test]
 fn capitals_spaces_and_length_do_not_confuse_it() {
-    let model = load_default(&Options::default()).unwrap();
+    let model = load_default(&LoadOptions::default()).unwrap();
     let shares = positive(&*model, &["a truly great film", "A TRULY GREAT FILM", "  A  Truly\tGreat Film "]);
     assert!(shares.iter().all(|share| (share - shares[0]).abs() < 1e-5), "{shares:?}");
     let long =
@@ -113,11 +113,11 @@ fn no_measured_text_was_learned_from() {
 /// The folder in the repository is the model in the program, and it can be written out whole.
 #[test]
 fn it_can_be_opened_as_a_folder_and_exported() {
-    let built_in = load_default(&Options::default()).unwrap();
-    let from_folder = exegete_models::load(&folder(), &Options::default()).unwrap();
+    let built_in = load_default(&LoadOptions::default()).unwrap();
+    let from_folder = exegete_models::load(&folder(), &LoadOptions::default()).unwrap();
     let output = tempfile::tempdir().unwrap();
     exegete_models::export(None, output.path()).unwrap();
-    let exported = exegete_models::load(output.path(), &Options::default()).unwrap();
+    let exported = exegete_models::load(output.path(), &LoadOptions::default()).unwrap();
     let expected = positive(&*built_in, POSITIVE);
     assert_eq!(built_in.card().fingerprint, from_folder.card().fingerprint);
     assert_eq!(positive(&*from_folder, POSITIVE), expected);

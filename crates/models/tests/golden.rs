@@ -2,19 +2,19 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use exegete_core::{Array, Example, Label, Model, Pass, Plan, Role, Row, Rules, Seed, Site};
-use exegete_models::{Options, Precision, load};
+use exegete_models::{LoadOptions, Precision, load};
 use exegete_testkit::golden::{Golden, folders, root, tensors};
 use exegete_testkit::{Comparison, Of, close};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Four times what the README says was measured: other processors sum in another order.
+/// Four times what `docs/accuracy.md` says was measured: other processors sum in another order.
 const LIMIT: f64 = 4.0 * 3e-6;
-/// Double precision leaves nothing but the rounding of the recorded values; four times what the README says, too.
+/// Double precision leaves nothing but the rounding of the recorded values; four times what `docs/accuracy.md` says, too.
 const EXACT_LIMIT: f64 = 4.0 * 1e-7;
 
 fn open(folder: &Path, precision: Precision) -> Arc<dyn Model> {
-    load(folder, &Options { precision, threads: 2 }).unwrap()
+    load(folder, &LoadOptions { precision, threads: 2 }).unwrap()
 }
 
 /// What every recorded value of one folder differs by, relative to its largest element where that is above 1.

@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use exegete_core::Model;
-use exegete_models::{Options, load};
+use exegete_models::{LoadOptions, load};
 use exegete_testkit::golden::folders;
 use std::path::Path;
 
 fn open(folder: &Path) -> std::sync::Arc<dyn Model> {
-    load(folder, &Options { threads: 1, ..Options::default() }).unwrap()
+    load(folder, &LoadOptions { threads: 1, ..LoadOptions::default() }).unwrap()
 }
 
 /// What a parameter's name lets one expect, written without a look at any family's layout.

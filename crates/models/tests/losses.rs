@@ -5,7 +5,7 @@ use exegete_core::{
     Array, Card, Driver, Error, Example, Label, Learner, Model, Open, ParameterGroup, Prediction, Quantity,
     Result, Row, Supervised, Target,
 };
-use exegete_models::{Options, Precision, load};
+use exegete_models::{LoadOptions, Precision, load};
 use exegete_testkit::golden::{self, Golden, Losses};
 use exegete_testkit::{Of, check, close};
 use std::sync::{Arc, Mutex};
@@ -39,7 +39,7 @@ impl Case {
 fn cases(precision: Precision, threads: usize) -> Vec<Case> {
     let open = |golden: Losses| {
         let folder = golden::root().join(&golden.folder);
-        let model = load(&folder, &Options { precision, threads }).unwrap();
+        let model = load(&folder, &LoadOptions { precision, threads }).unwrap();
         let encode = |example: &Example| Row::new(model.open().unwrap().encode(example).unwrap());
         let inputs = Golden::open(&folder).unwrap().described.inputs;
         let rows = inputs.iter().map(|input| encode(&input.example())).collect();
@@ -332,7 +332,7 @@ fn labels_that_do_not_fit_are_refused_by_what_is_wrong() {
     refused("bert-qa", Label::Span(3, 2), "an answer from token 3 to 2 of a text of 10");
     refused("bert-sequence", Label::Span(0, 1), "the whole text");
     refused("bert-sequence", Label::Tokens(vec![Some(0); 3]), "the whole text");
-    let bare = load(&golden::root().join("bert-bare"), &Options::default()).unwrap();
+    let bare = load(&golden::root().join("bert-bare"), &LoadOptions::default()).unwrap();
     let row = Row::new(bare.open().unwrap().encode(&Example::text("a film")).unwrap());
     let error = bare.learner().unwrap().gradient(&[row], &[Label::Class(0)], &[]).unwrap_err().to_string();
     assert!(error.contains("no loss"), "{error}");

@@ -6,22 +6,22 @@
 )]
 
 use exegete_core::{
-    Array, Change, Driver, Edit, Encoded, Example, Lrp, Model, Pass, Plan, Record, Row, Rules, Seed, Site,
+    Array, Change, Driver, Edit, Encoded, Example, LrpRule, Model, Pass, Plan, Record, Row, Rules, Seed, Site,
 };
-use exegete_models::{BertSize, Options, Precision, load, load_default, random_bert};
+use exegete_models::{BertSize, LoadOptions, Precision, load, load_default, random_bert};
 use exegete_testkit::golden::{Golden, folders, root};
 use exegete_testkit::{Comparison, Of, close};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Four times what the README says of DeepLIFT, and of relevance: other processors sum in another order.
+/// Four times what `docs/accuracy.md` says of DeepLIFT, and of relevance: other processors sum in another order.
 const LIFT_LIMIT: f64 = 4.0 * 2.4e-5;
 const RELEVANCE_LIMIT: f64 = 4.0 * 4.5e-6;
 
 const RESCALE: Rules = Rules::DeepLift { reveal_cancel: false };
 
 fn open(folder: &Path, precision: Precision) -> Arc<dyn Model> {
-    load(folder, &Options { precision, threads: 2 }).unwrap()
+    load(folder, &LoadOptions { precision, threads: 2 }).unwrap()
 }
 
 /// A text and what its vectors are compared with.
@@ -89,7 +89,7 @@ fn deep_lift(model: &dyn Model, pairs: &[Row], rules: Rules) -> Comparison {
 }
 
 /// What relevance propagation misses, at every site.
-fn relevance(model: &dyn Model, rows: &[Row], lrp: Lrp) -> Comparison {
+fn relevance(model: &dyn Model, rows: &[Row], lrp: LrpRule) -> Comparison {
     let sites = sites(model);
     let plan = Plan { record: Record::Lowered, ..Plan::keep(sites.clone()) };
     let mut comparison = Comparison::default();
@@ -150,7 +150,13 @@ fn deep_lift_sums_to_the_difference_in_every_golden_model() {
 
 #[test]
 fn relevance_is_conserved_in_every_golden_model() {
-    let rules = [Lrp::Epsilon(0.0), Lrp::Epsilon(1e-2), Lrp::Gamma(0.25), Lrp::AlphaBeta(2.0), Lrp::ZPlus];
+    let rules = [
+        LrpRule::Epsilon(0.0),
+        LrpRule::Epsilon(1e-2),
+        LrpRule::Gamma(0.25),
+        LrpRule::AlphaBeta(2.0),
+        LrpRule::ZPlus,
+    ];
     let folders = folders().unwrap();
     assert!(folders.len() >= 39, "only {} golden folders", folders.len());
     for folder in folders {
@@ -189,11 +195,11 @@ fn what_does_not_sum_up_is_noticed() {
     let model = open(&folder, Precision::F32);
     let rows = golden_rows(&*model, &folder);
     deep_lift(&*model, &pairs(&rows), Rules::Gradient).assert_beyond(0.05);
-    deep_lift(&*model, &pairs(&rows), Rules::Lrp(Lrp::Epsilon(0.0))).assert_beyond(0.05);
+    deep_lift(&*model, &pairs(&rows), Rules::Lrp(LrpRule::Epsilon(0.0))).assert_beyond(0.05);
     let plan = Plan { record: Record::Lowered, ..Plan::keep([Site::named("embed.word")]) };
     let pass = model.open().unwrap().forward(&rows, &plan).unwrap();
     let booked =
-        pass.booked(&seeds(&*pass, 1), &[Site::named("embed.word")], Rules::Lrp(Lrp::ZPlus)).unwrap();
+        pass.booked(&seeds(&*pass, 1), &[Site::named("embed.word")], Rules::Lrp(LrpRule::ZPlus)).unwrap();
     assert!(booked.iter().enumerate().all(|(row, share)| share.abs() > 0.01 * output(&*pass, row).abs()));
 }
 
@@ -206,14 +212,20 @@ const SENTENCES: [&str; 4] = [
 
 #[test]
 fn the_default_model_is_served() {
-    let model = load_default(&Options::default()).unwrap();
+    let model = load_default(&LoadOptions::default()).unwrap();
     let encode = |text: &str| Row::new(model.open().unwrap().encode(&Example::text(text)).unwrap());
     let rows = SENTENCES.map(encode);
     for reveal_cancel in [false, true] {
         let lift = deep_lift(&*model, &pairs(&rows), Rules::DeepLift { reveal_cancel });
         hold(&format!("deep_lift default {reveal_cancel}"), &lift, LIFT_LIMIT);
     }
-    for lrp in [Lrp::Epsilon(0.0), Lrp::Epsilon(1e-3), Lrp::Gamma(0.25), Lrp::AlphaBeta(2.0), Lrp::ZPlus] {
+    for lrp in [
+        LrpRule::Epsilon(0.0),
+        LrpRule::Epsilon(1e-3),
+        LrpRule::Gamma(0.25),
+        LrpRule::AlphaBeta(2.0),
+        LrpRule::ZPlus,
+    ] {
         hold(&format!("lrp default {lrp:?}"), &relevance(&*model, &rows, lrp), RELEVANCE_LIMIT);
     }
 }
@@ -222,7 +234,7 @@ fn the_default_model_is_served() {
 #[test]
 fn pairs_come_back_in_the_order_they_were_given() {
     let size = BertSize { layers: 2, hidden: 48, heads: 4, inner: 96, vocabulary: 300 };
-    let model = random_bert(&size, &Options { precision: Precision::F32, threads: 2 }).unwrap();
+    let model = random_bert(&size, &LoadOptions { precision: Precision::F32, threads: 2 }).unwrap();
     let open = model.open().unwrap();
     let ids = |seed: usize| -> Vec<u32> {
         (0..20 + seed % 40).map(|i| ((i * 37 + seed * 101) % 300) as u32).collect()
@@ -262,7 +274,7 @@ fn pairs_come_back_in_the_order_they_were_given() {
         close(&format!("gradient {row}"), &a[row], &b[row], Of::Largest(0.0), 1e-5);
     }
     // What is booked comes back in this order as well.
-    let rules = Rules::Lrp(Lrp::Epsilon(1e-3));
+    let rules = Rules::Lrp(LrpRule::Epsilon(1e-3));
     let lowered = open.forward(&rows, &Plan { record: Record::Lowered, ..plan.clone() }).unwrap();
     let [a, b] = [&pass, &lowered]
         .map(|pass| pass.booked(&seeds(&**pass, 1), &[Site::named("embed.word")], rules).unwrap());
@@ -273,7 +285,7 @@ fn pairs_come_back_in_the_order_they_were_given() {
 #[test]
 fn pairs_are_resumed() {
     let size = BertSize { layers: 4, hidden: 48, heads: 4, inner: 96, vocabulary: 300 };
-    let model = random_bert(&size, &Options { precision: Precision::F32, threads: 1 }).unwrap();
+    let model = random_bert(&size, &LoadOptions { precision: Precision::F32, threads: 1 }).unwrap();
     let open = model.open().unwrap();
     let late = Site::named("layer.2.out");
     let (text, other) = (Encoded::from_ids(&[3, 1, 4, 1, 5]), Encoded::from_ids(&[0, 0, 0, 0, 0]));
@@ -319,12 +331,12 @@ fn what_does_not_fit_together_is_refused() {
     refused(forward(&[short.clone(), long.clone()]), "equally long");
     refused(driven(&[short.clone(), zero(&short), short.clone()]).to_string(), "needs a baseline");
     refused(backward(&lowered, 2, RESCALE).unwrap_err(), "Paired");
-    refused(backward(&gradient, 1, Rules::Lrp(Lrp::ZPlus)).unwrap_err(), "Lowered");
+    refused(backward(&gradient, 1, Rules::Lrp(LrpRule::ZPlus)).unwrap_err(), "Lowered");
     refused(backward(&gradient, 1, Rules::GuidedBackprop).unwrap_err(), "Lowered");
     refused(backward(&paired, 1, RESCALE).unwrap_err(), "a baseline");
-    refused(backward(&lowered, 1, Rules::Lrp(Lrp::AlphaBeta(0.5))).unwrap_err(), "alpha");
-    refused(backward(&lowered, 1, Rules::Lrp(Lrp::Epsilon(-1.0))).unwrap_err(), "negative");
-    for rules in [Rules::GuidedBackprop, Rules::Deconvolution, Rules::Lrp(Lrp::ZPlus), Rules::Gradient] {
+    refused(backward(&lowered, 1, Rules::Lrp(LrpRule::AlphaBeta(0.5))).unwrap_err(), "alpha");
+    refused(backward(&lowered, 1, Rules::Lrp(LrpRule::Epsilon(-1.0))).unwrap_err(), "negative");
+    for rules in [Rules::GuidedBackprop, Rules::Deconvolution, Rules::Lrp(LrpRule::ZPlus), Rules::Gradient] {
         assert_eq!(backward(&lowered, 1, rules), Ok(()));
     }
     // An operation without a rule is named: relevance does not flow through what makes attention weights.
@@ -334,7 +346,7 @@ fn what_does_not_fit_together_is_refused() {
         .unwrap();
     let cotangent = Array::full(pass.value(scores[1], 0).unwrap().shape, 1.0);
     let seed = [Seed { row: 0, site: scores[1], cotangent }];
-    let error = pass.backward(&seed, &scores[..1], Rules::Lrp(Lrp::ZPlus)).unwrap_err().to_string();
+    let error = pass.backward(&seed, &scores[..1], Rules::Lrp(LrpRule::ZPlus)).unwrap_err().to_string();
     refused(error, "'attention scores' has no rule in the table 'lrp'");
     refused(pass.booked(&seed, &scores[1..], RESCALE).unwrap_err().to_string(), "Paired");
 }

@@ -30,7 +30,7 @@ fn as_golden(encoded: &Encoded) -> Value {
     let tokens = &encoded.tokens;
     serde_json::json!({
         "ids": tokens.iter().map(|t| t.id).collect::<Vec<_>>(),
-        "types": tokens.iter().map(|t| t.kind).collect::<Vec<_>>(),
+        "types": tokens.iter().map(|t| t.type_id).collect::<Vec<_>>(),
         "pieces": tokens.iter().map(|t| t.piece.clone()).collect::<Vec<_>>(),
         "offsets": tokens.iter().map(|t| t.span.map(|s| [s.start, s.end])).collect::<Vec<_>>(),
         "special": tokens.iter().map(|t| u8::from(t.special)).collect::<Vec<_>>(),

@@ -5,22 +5,30 @@ use exegete_core::{Array, Example, Label, Learner, Model, Site, Task, task};
 use exegete_engine::{Op, Tensor, Unary};
 use exegete_models::loss::{Forward, supervised};
 use exegete_models::train::*;
-use exegete_models::{Options, load};
+use exegete_models::{LoadOptions, load};
 use exegete_testkit::golden::{self, Labelled, Training};
 use exegete_testkit::{Comparison, Of, check, close};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-fn plain() -> Settings {
-    Settings { dropout: Some(0.0), clip: None, threads: 2, ..Settings::default() }
+fn plain() -> TrainingSettings {
+    TrainingSettings { dropout: Some(0.0), clip: None, threads: 2, ..TrainingSettings::default() }
 }
 
 fn folder(name: &str) -> PathBuf {
     golden::root().join(name)
 }
 
-fn trainer(start: Start, settings: Settings) -> Trainer {
+fn trainer(start: Start, settings: TrainingSettings) -> Trainer {
     let labels = ["negative", "neutral", "positive"].map(str::to_owned).to_vec();
-    Trainer::new(&start, &Head { task: &task::CLASSIFICATION, labels }, settings, Goal::default()).unwrap()
+    Trainer::new(
+        &start,
+        &TrainedHead { task: &task::CLASSIFICATION, labels },
+        settings,
+        TrainingLoss::default(),
+    )
+    .unwrap()
 }
 
 fn samples(trainer: &Trainer, rows: &[Labelled]) -> Vec<Sample> {
@@ -42,7 +50,7 @@ fn weights(trainer: &Trainer) -> Vec<(String, Array)> {
 }
 
 /// Steps with a constant rate; the losses before each, and the trainer after.
-fn steps(case: &Training, settings: Settings, count: usize) -> (Vec<Step>, Trainer) {
+fn steps(case: &Training, settings: TrainingSettings, count: usize) -> (Vec<TrainingStep>, Trainer) {
     let mut trainer = trainer(Start::Folder(folder(&case.folder)), settings);
     let mut done = Vec::new();
     for batch in &case.batches[..count] {
@@ -64,7 +72,7 @@ fn differences(case: &Training, stage: &str, weights: &[(String, Array)], skip: 
     comparison
 }
 
-/// The README says 1e-5, of parameters and so of what they are made from.
+/// `docs/accuracy.md` says 1e-5, of parameters and so of what they are made from.
 const LIMIT: f64 = 1e-5;
 
 #[test]
@@ -93,7 +101,7 @@ fn one_step_is_pytorchs() {
     let cases = golden::training().unwrap();
     assert_eq!(cases.len(), 3);
     for case in &cases {
-        let settings = Settings { rate: case.adamw.rate, decay: case.adamw.decay, ..plain() };
+        let settings = TrainingSettings { rate: case.adamw.rate, decay: case.adamw.decay, ..plain() };
         let trainer = trainer(Start::Folder(folder(&case.folder)), settings.clone());
         let batch = samples(&trainer, &case.batches[0]);
         let batch: Vec<&Sample> = batch.iter().collect();
@@ -118,7 +126,7 @@ fn one_step_is_pytorchs() {
 fn three_steps_with_clipping_and_decay_are_pytorchs() {
     for case in &golden::training().unwrap() {
         let golden::AdamW { rate, decay, clip } = case.adamw;
-        let right = Settings { rate, decay, clip: Some(clip), ..plain() };
+        let right = TrainingSettings { rate, decay, clip: Some(clip), ..plain() };
         let (done, after) = steps(case, right.clone(), 3);
         let losses: Vec<f64> = done.iter().map(|step| step.loss).collect();
         let norms: Vec<f64> = done.iter().map(|step| step.norm).collect();
@@ -129,14 +137,14 @@ fn three_steps_with_clipping_and_decay_are_pytorchs() {
         after.assert_within(LIMIT);
         // Each of these must show.
         for wrong in [
-            Settings { decay: 0.02, ..right.clone() },
-            Settings { rate: 1.02 * rate, ..right.clone() },
-            Settings { clip: None, ..right },
+            TrainingSettings { decay: 0.02, ..right.clone() },
+            TrainingSettings { rate: 1.02 * rate, ..right.clone() },
+            TrainingSettings { clip: None, ..right },
         ] {
             let after = weights(&steps(case, wrong, 3).1);
             differences(case, "three", &after, &case.skip).assert_beyond(LIMIT);
         }
-        let sgd = Settings {
+        let sgd = TrainingSettings {
             rate: case.sgd.rate,
             decay: case.sgd.decay,
             optimiser: Optimiser::Sgd { momentum: case.sgd.momentum },
@@ -159,24 +167,29 @@ fn separable(count: usize) -> Vec<Labelled> {
     (0..count).map(row).collect()
 }
 
-fn tiny(epochs: usize) -> Settings {
-    Settings { epochs, batch: 8, rate: 3e-3, threads: 2, ..Settings::default() }
+fn tiny(epochs: usize) -> TrainingSettings {
+    TrainingSettings { epochs, batch: 8, rate: 3e-3, threads: 2, ..TrainingSettings::default() }
 }
 
-fn run(settings: Settings, train: &[Labelled], dev: &[Labelled], output: &Path) -> (Trainer, Vec<Epoch>) {
+fn run(
+    settings: TrainingSettings,
+    train: &[Labelled],
+    dev: &[Labelled],
+    output: &Path,
+) -> (Trainer, Vec<Epoch>) {
     run_from(Start::Scratch(folder("bert-sequence")), settings, train, dev, output)
 }
 
 fn run_from(
     start: Start,
-    settings: Settings,
+    settings: TrainingSettings,
     train: &[Labelled],
     dev: &[Labelled],
     output: &Path,
 ) -> (Trainer, Vec<Epoch>) {
     let mut trainer = trainer(start, settings);
     let data = Data { train: samples(&trainer, train), dev: samples(&trainer, dev) };
-    let run = Run { output, save_every: 3, metric: Metric::Accuracy };
+    let run = TrainingRun { output, save_every: 3, metric: Metric::Accuracy, stop: Arc::default() };
     let epochs = fit(&mut trainer, &data, &run, &mut |_| Ok(())).unwrap();
     (trainer, epochs)
 }
@@ -190,7 +203,7 @@ fn a_separable_toy_is_learned_and_shuffled_labels_are_not() {
     // The golden weights are large and random, which spares the toy the plateaus of a start near zero.
     let start = || Start::Folder(folder("bert-sequence"));
     for seed in 0..5 {
-        let settings = Settings { seed, ..tiny(20) };
+        let settings = TrainingSettings { seed, ..tiny(20) };
         let (_, learned) = run_from(start(), settings, train, dev, output.path());
         assert_eq!(best(&learned), 1.0, "seed {seed}: {learned:?}");
     }
@@ -208,7 +221,7 @@ fn a_separable_toy_is_learned_and_shuffled_labels_are_not() {
 fn a_seed_gives_the_same_weights_twice_and_another_does_not() {
     let output = tempfile::tempdir().unwrap();
     let rows = separable(30);
-    let weights = |seed| weights(&run(Settings { seed, ..tiny(2) }, &rows, &[], output.path()).0);
+    let weights = |seed| weights(&run(TrainingSettings { seed, ..tiny(2) }, &rows, &[], output.path()).0);
     let (one, again, other) = (weights(1), weights(1), weights(2));
     assert!(one == again, "the same seed gave other weights");
     assert!(one != other, "another seed gave the same weights");
@@ -222,7 +235,12 @@ fn an_interrupted_run_reaches_the_same_weights() {
     let (expected, epochs) = run(tiny(2), &rows, &rows, whole.path());
     for stop_after in 1..8 {
         let folder_ = tempfile::tempdir().unwrap();
-        let place = Run { output: folder_.path(), save_every: 3, metric: Metric::Accuracy };
+        let place = TrainingRun {
+            output: folder_.path(),
+            save_every: 3,
+            metric: Metric::Accuracy,
+            stop: Arc::default(),
+        };
         let mut trainer = trainer(Start::Scratch(folder("bert-sequence")), tiny(2));
         let data = Data { train: samples(&trainer, &rows), dev: samples(&trainer, &rows) };
         let stopped = fit(&mut trainer, &data, &place, &mut |event| match event {
@@ -242,11 +260,76 @@ fn an_interrupted_run_reaches_the_same_weights() {
     }
 }
 
+/// A run that is told to stop keeps every step, also those since the last saved state.
+#[test]
+fn a_stopped_run_loses_no_step() {
+    let rows = separable(30);
+    let whole = tempfile::tempdir().unwrap();
+    let (expected, _) = run(tiny(2), &rows, &rows, whole.path());
+    let data = |trainer: &Trainer| Data { train: samples(trainer, &rows), dev: samples(trainer, &rows) };
+    for stop_after in 1..8 {
+        let output = tempfile::tempdir().unwrap();
+        let place = || TrainingRun {
+            output: output.path(),
+            save_every: 0,
+            metric: Metric::Accuracy,
+            stop: Arc::default(),
+        };
+        let (first, stop) = (place(), place().stop);
+        let first = TrainingRun { stop: stop.clone(), ..first };
+        let mut begun = trainer(Start::Scratch(folder("bert-sequence")), tiny(2));
+        let own = data(&begun);
+        let stopped = fit(&mut begun, &own, &first, &mut |event| {
+            stop.fetch_or(
+                matches!(event, Event::Step { done, .. } if *done == stop_after),
+                Ordering::Relaxed,
+            );
+            Ok(())
+        });
+        assert_eq!(stopped, Err(exegete_core::Error::Stopped));
+        assert!(!output.path().join("training.lock").exists());
+        let (mut resumed, mut steps) = (trainer(Start::Scratch(folder("bert-sequence")), tiny(2)), None);
+        let own = data(&resumed);
+        fit(&mut resumed, &own, &place(), &mut |event| {
+            if let Event::Resumed { steps: taken, .. } = event {
+                steps = Some(*taken);
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(steps, Some(stop_after));
+        assert!(weights(&expected) == weights(&resumed), "stopped after {stop_after} steps");
+    }
+}
+
+#[test]
+fn a_folder_takes_one_run_at_a_time() {
+    let (output, rows) = (tempfile::tempdir().unwrap(), separable(30));
+    let place =
+        TrainingRun { output: output.path(), save_every: 0, metric: Metric::Accuracy, stop: Arc::default() };
+    let new = || trainer(Start::Scratch(folder("bert-sequence")), tiny(1));
+    let data = Data { train: samples(&new(), &rows), dev: Vec::new() };
+    let mut refused = 0;
+    fit(&mut new(), &data, &place, &mut |event| {
+        if matches!(event, Event::Step { .. }) {
+            let error = fit(&mut new(), &data, &place, &mut |_| Ok(())).unwrap_err().to_string();
+            assert!(error.contains("another run is training into this folder"), "{error}");
+            refused += 1;
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert!(refused > 0);
+    assert!(!output.path().join("training.lock").exists());
+    assert!(fit(&mut new(), &data, &place, &mut |_| Ok(())).is_ok(), "the first is over");
+}
+
 #[test]
 fn a_state_of_another_run_is_refused() {
     let output = tempfile::tempdir().unwrap();
     let rows = separable(30);
-    let place = Run { output: output.path(), save_every: 1, metric: Metric::Accuracy };
+    let place =
+        TrainingRun { output: output.path(), save_every: 1, metric: Metric::Accuracy, stop: Arc::default() };
     let mut first = trainer(Start::Scratch(folder("bert-sequence")), tiny(2));
     let data = Data { train: samples(&first, &rows), dev: Vec::new() };
     fit(&mut first, &data, &place, &mut |event| match event {
@@ -254,10 +337,10 @@ fn a_state_of_another_run_is_refused() {
         _ => Ok(()),
     })
     .unwrap_err();
-    for other in [Settings { seed: 9, ..tiny(2) }, Settings { rate: 1e-3, ..tiny(2) }] {
+    for other in [TrainingSettings { seed: 9, ..tiny(2) }, TrainingSettings { rate: 1e-3, ..tiny(2) }] {
         let mut second = trainer(Start::Scratch(folder("bert-sequence")), other);
         let error = fit(&mut second, &data, &place, &mut |_| Ok(())).unwrap_err().to_string();
-        assert!(error.contains("other settings"), "{error}");
+        assert!(error.contains("a difference in: settings"), "{error}");
     }
     std::fs::write(output.path().join("training_state.safetensors"), b"rubbish").unwrap();
     let mut second = trainer(Start::Scratch(folder("bert-sequence")), tiny(2));
@@ -281,12 +364,13 @@ fn every_family_trains_from_a_bare_encoder_and_is_written_under_the_right_names(
             trainer.fresh()
         );
         let data = Data { train: samples(&trainer, &separable(9)), dev: Vec::new() };
-        let place = Run { output: output.path(), save_every: 0, metric: Metric::Loss };
+        let place =
+            TrainingRun { output: output.path(), save_every: 0, metric: Metric::Loss, stop: Arc::default() };
         fit(&mut trainer, &data, &place, &mut |_| Ok(())).unwrap();
-        let written = load(output.path(), &Options::default()).unwrap();
+        let written = load(output.path(), &LoadOptions::default()).unwrap();
         assert_eq!(written.card().warnings, Vec::<String>::new(), "{family}");
         let names = |model: &dyn Model| model.learner().unwrap().parameters();
-        let golden = load(&folder(&format!("{family}-sequence")), &Options::default()).unwrap();
+        let golden = load(&folder(&format!("{family}-sequence")), &LoadOptions::default()).unwrap();
         assert_eq!(names(&*written), names(&*golden), "{family}");
         let text = [Example::text("the film was slow")];
         assert_eq!(written.predict(&text).unwrap(), trainer.model().predict(&text).unwrap(), "{family}");
@@ -297,14 +381,14 @@ fn every_family_trains_from_a_bare_encoder_and_is_written_under_the_right_names(
 fn a_head_of_another_size_starts_anew_and_one_that_fits_is_kept() {
     let start = || Start::Folder(folder("bert-sequence"));
     assert!(trainer(start(), plain()).fresh().is_empty());
-    let head = Head { task: &task::CLASSIFICATION, labels: vec!["no".into(), "yes".into()] };
-    let two = Trainer::new(&start(), &head, plain(), Goal::default()).unwrap();
+    let head = TrainedHead { task: &task::CLASSIFICATION, labels: vec!["no".into(), "yes".into()] };
+    let two = Trainer::new(&start(), &head, plain(), TrainingLoss::default()).unwrap();
     assert_eq!(two.fresh(), ["classifier.weight", "classifier.bias"]);
-    let number = Head { task: &task::REGRESSION, labels: vec!["value".into()] };
-    let number = Trainer::new(&start(), &number, plain(), Goal::default()).unwrap();
+    let number = TrainedHead { task: &task::REGRESSION, labels: vec!["value".into()] };
+    let number = Trainer::new(&start(), &number, plain(), TrainingLoss::default()).unwrap();
     assert_eq!(number.model().card().task.name(), "regression");
-    let tags = Head { task: &task::TOKEN_CLASSIFICATION, labels: vec!["x".into()] };
-    assert!(Trainer::new(&start(), &tags, plain(), Goal::default()).is_err());
+    let tags = TrainedHead { task: &task::TOKEN_CLASSIFICATION, labels: vec!["x".into()] };
+    assert!(Trainer::new(&start(), &tags, plain(), TrainingLoss::default()).is_err());
 }
 
 /// Each loss falls, and its gradient is the slope of the loss.
@@ -323,10 +407,11 @@ fn every_loss_can_be_trained() {
         (&task::REGRESSION, &["value"], |class| Label::Value(class as f32)),
     ];
     for (task, labels, make) in cases {
-        let head = Head { task, labels: labels.iter().map(|&l| l.to_owned()).collect() };
+        let head = TrainedHead { task, labels: labels.iter().map(|&l| l.to_owned()).collect() };
         let start = Start::Folder(folder("bert-bare"));
         let mut trainer =
-            Trainer::new(&start, &head, Settings { rate: 1e-3, ..plain() }, Goal::default()).unwrap();
+            Trainer::new(&start, &head, TrainingSettings { rate: 1e-3, ..plain() }, TrainingLoss::default())
+                .unwrap();
         let rows = separable(12);
         let sample = |row: &Labelled| trainer.sample(&Example::text(&row.text), make(row.label)).unwrap();
         let rows: Vec<Sample> = rows.iter().map(sample).collect();
@@ -342,7 +427,7 @@ fn every_loss_can_be_trained() {
 
 /// Cross-entropy and a term on the attention, written by the caller: weight·Σ p² over the row's own heads and tokens,
 /// which is large where attention is sharp.
-fn sharpened(probs: Site, weight: f32) -> Goal {
+fn sharpened(probs: Site, weight: f32) -> TrainingLoss {
     let losses = move |forward: &mut Forward<'_, f32>| {
         let losses = supervised(forward)?;
         let attention = forward.value(probs)?; // ragged: [1, Σ N·T²], one row after another
@@ -361,11 +446,12 @@ fn sharpened(probs: Site, weight: f32) -> Goal {
         let penalties = forward.tape.apply(Op::Linear, [own.into(), squares]); // [B, 1]
         Ok(forward.tape.apply(Op::Add, [losses, penalties]))
     };
-    Goal { reads: vec![probs], losses: Box::new(losses) }
+    TrainingLoss { reads: vec![probs], losses: Box::new(losses) }
 }
 
-fn extended(goal: Goal, settings: Settings) -> Trainer {
-    let head = Head { task: &task::CLASSIFICATION, labels: ["a", "b", "c"].map(str::to_owned).to_vec() };
+fn extended(goal: TrainingLoss, settings: TrainingSettings) -> Trainer {
+    let head =
+        TrainedHead { task: &task::CLASSIFICATION, labels: ["a", "b", "c"].map(str::to_owned).to_vec() };
     Trainer::new(&Start::Folder(folder("bert-sequence")), &head, settings, goal).unwrap()
 }
 
@@ -374,7 +460,7 @@ fn extended(goal: Goal, settings: Settings) -> Trainer {
 fn an_objective_can_be_extended() {
     let probs: Site = "layer.0.attn.probs".parse().unwrap();
     let sharpness = |weight: f32| {
-        let mut trainer = extended(sharpened(probs, weight), Settings { rate: 3e-3, ..plain() });
+        let mut trainer = extended(sharpened(probs, weight), TrainingSettings { rate: 3e-3, ..plain() });
         let rows = samples(&trainer, &separable(6));
         let batch: Vec<&Sample> = rows.iter().collect();
         let losses = trainer.gradient(&batch, &[0; 6]).unwrap().0;
@@ -390,7 +476,7 @@ fn an_objective_can_be_extended() {
     assert!(plain.0.len() == 6 && penalised.0.len() == 6);
     assert!(penalised.0.iter().zip(&plain.0).all(|(with, without)| with > without), "a row has no penalty");
     assert!(penalised.1 < plain.1 && plain.1 < rewarded.1, "{penalised:?} {plain:?} {rewarded:?}");
-    let unasked = Goal { reads: Vec::new(), losses: sharpened(probs, 1.0).losses };
+    let unasked = TrainingLoss { reads: Vec::new(), losses: sharpened(probs, 1.0).losses };
     let trainer = extended(unasked, self::plain());
     let rows = samples(&trainer, &separable(3));
     let error = trainer.gradient(&rows.iter().collect::<Vec<_>>(), &[0; 3]).unwrap_err().to_string();
@@ -401,7 +487,7 @@ fn an_objective_can_be_extended() {
 const ROWS: usize = 45;
 
 /// Losses and every parameter's gradient, of a batch that is cut as the settings say.
-fn losses_and_gradients(goal: Goal, settings: Settings) -> (Vec<f64>, Vec<Vec<f32>>) {
+fn losses_and_gradients(goal: TrainingLoss, settings: TrainingSettings) -> (Vec<f64>, Vec<Vec<f32>>) {
     let trainer = extended(goal, settings);
     let rows = samples(&trainer, &separable(ROWS));
     assert!(rows.iter().map(|sample| sample.row.encoded.len()).sum::<usize>() >= 3 * 64);
@@ -426,16 +512,16 @@ fn an_extended_objective_is_the_same_in_pieces() {
     let probs: Site = "layer.0.attn.probs".parse().unwrap();
     let goal = || sharpened(probs, 1.0);
     let cuts = [
-        Settings { threads: 2, ..plain() },
-        Settings { threads: 3, ..plain() },
-        Settings { memory_bytes: 1, ..plain() },
+        TrainingSettings { threads: 2, ..plain() },
+        TrainingSettings { threads: 3, ..plain() },
+        TrainingSettings { memory_bytes: 1, ..plain() },
     ];
-    let whole = Settings { threads: 1, ..plain() };
+    let whole = TrainingSettings { threads: 1, ..plain() };
     let expected = losses_and_gradients(goal(), whole.clone());
-    let stepped = |settings: Settings| {
+    let stepped = |settings: TrainingSettings| {
         // A step of plain descent moves by the gradient, where AdamW would follow the sign of rounding errors.
         let optimiser = Optimiser::Sgd { momentum: 0.0 };
-        let mut trainer = extended(goal(), Settings { optimiser, rate: 0.1, ..settings });
+        let mut trainer = extended(goal(), TrainingSettings { optimiser, rate: 0.1, ..settings });
         let rows = samples(&trainer, &separable(ROWS));
         trainer.step(&rows.iter().collect::<Vec<_>>(), &[0; ROWS], 1.0).unwrap();
         weights(&trainer)
@@ -450,7 +536,7 @@ fn an_extended_objective_is_the_same_in_pieces() {
         }
     }
     // A term of the whole batch on the first row breaks the promise, and is seen: each piece has a first row.
-    let shared = || Goal {
+    let shared = || TrainingLoss {
         losses: Box::new(move |forward| {
             let losses = supervised(forward)?;
             let attention = forward.value(probs)?;
@@ -464,16 +550,16 @@ fn an_extended_objective_is_the_same_in_pieces() {
         }),
         ..goal()
     };
-    let pieces = losses_and_gradients(shared(), Settings { threads: 2, ..plain() });
+    let pieces = losses_and_gradients(shared(), TrainingSettings { threads: 2, ..plain() });
     cuts_differ(&pieces, &losses_and_gradients(shared(), whole)).assert_beyond(0.1);
 }
 
 /// A batch that does not fit the memory is cut, and a row's dropout does not depend on its company.
 #[test]
 fn parts_of_a_batch_add_up() {
-    let noisy = Settings { dropout: None, ..plain() };
+    let noisy = TrainingSettings { dropout: None, ..plain() };
     let whole = trainer(Start::Folder(folder("bert-sequence")), noisy.clone());
-    let cut = trainer(Start::Folder(folder("bert-sequence")), Settings { memory_bytes: 1, ..noisy });
+    let cut = trainer(Start::Folder(folder("bert-sequence")), TrainingSettings { memory_bytes: 1, ..noisy });
     let still = trainer(Start::Folder(folder("bert-sequence")), plain());
     let rows = samples(&whole, &separable(7));
     let batch: Vec<&Sample> = rows.iter().collect();
@@ -490,22 +576,22 @@ fn parts_of_a_batch_add_up() {
 
 #[test]
 fn settings_that_make_no_sense_are_refused_and_divergence_is_named() {
-    let head = Head { task: &task::CLASSIFICATION, labels: vec!["a".into(), "b".into(), "c".into()] };
+    let head = TrainedHead { task: &task::CLASSIFICATION, labels: vec!["a".into(), "b".into(), "c".into()] };
     for (wrong, told) in [
-        (Settings { epochs: 0, ..plain() }, "epochs"),
-        (Settings { batch: 0, ..plain() }, "batch"),
-        (Settings { rate: f64::NAN, ..plain() }, "rate"),
-        (Settings { layer_decay: 0.0, ..plain() }, "layer decay"),
-        (Settings { warmup: 1.0, ..plain() }, "warm-up"),
-        (Settings { decay: -1.0, ..plain() }, "decay"),
-        (Settings { clip: Some(0.0), ..plain() }, "clipping"),
-        (Settings { dropout: Some(1.0), ..plain() }, "dropout"),
+        (TrainingSettings { epochs: 0, ..plain() }, "epochs"),
+        (TrainingSettings { batch: 0, ..plain() }, "batch"),
+        (TrainingSettings { rate: f64::NAN, ..plain() }, "rate"),
+        (TrainingSettings { layer_decay: 0.0, ..plain() }, "layer decay"),
+        (TrainingSettings { warmup: 1.0, ..plain() }, "warm-up"),
+        (TrainingSettings { decay: -1.0, ..plain() }, "decay"),
+        (TrainingSettings { clip: Some(0.0), ..plain() }, "clipping"),
+        (TrainingSettings { dropout: Some(1.0), ..plain() }, "dropout"),
     ] {
         let start = Start::Folder(folder("bert-sequence"));
-        let error = Trainer::new(&start, &head, wrong, Goal::default()).err().unwrap().to_string();
+        let error = Trainer::new(&start, &head, wrong, TrainingLoss::default()).err().unwrap().to_string();
         assert!(error.contains(told), "{told}: {error}");
     }
-    let sgd = Settings { rate: 1e30, optimiser: Optimiser::Sgd { momentum: 0.0 }, ..plain() };
+    let sgd = TrainingSettings { rate: 1e30, optimiser: Optimiser::Sgd { momentum: 0.0 }, ..plain() };
     let mut trainer = trainer(Start::Folder(folder("bert-sequence")), sgd);
     let rows = samples(&trainer, &separable(6));
     let batch: Vec<&Sample> = rows.iter().collect();

@@ -3,7 +3,8 @@
 use crate::figures::{count, figure, percent};
 use crate::headline::decided;
 use exegete_core::Field;
-use exegete_core::report::{Answered, Chance, Edited, Edits};
+use exegete_core::Scores;
+use exegete_core::report::{Chance, Edited, Edits};
 
 /// What became of the answer.
 pub(crate) struct Outcome {
@@ -45,13 +46,9 @@ fn left(edits: &Edits, edited: &Edited) -> String {
 }
 
 /// Every class with its probability before and after, for a closer look; empty where there are no classes.
-pub(crate) fn closer(before: &Answered, after: &Answered) -> String {
-    let scores = |answered: &Answered| match answered {
-        Answered::Labels { scores, .. } | Answered::Classes { scores, .. } => scores.clone(),
-        _ => Vec::new(),
-    };
-    let was = scores(before);
-    let told = scores(after).into_iter().map(|now| {
+pub(crate) fn closer(before: &Scores, after: &Scores) -> String {
+    let was = before.by_class().unwrap_or_default();
+    let told = after.by_class().unwrap_or_default().iter().map(|now| {
         let was =
             was.iter().find(|was| was.label == now.label).map(|was| format!("{} → ", percent(was.prob)));
         format!("{} {}{}", now.label, was.unwrap_or_default(), percent(now.prob))
@@ -96,13 +93,13 @@ mod tests {
                 logit: None,
                 prob: *prob,
             };
-            Answered::Classes { label: String::new(), scores: probs.iter().map(score).collect() }
+            Scores::Classes { label: String::new(), scores: probs.iter().map(score).collect() }
         };
         let before = classes(&[("no", 0.9), ("yes", 0.1)]);
         for (after, expected) in [
             (classes(&[("no", 0.25), ("yes", 0.75)]), "no 90.0 % → 25.0 %, yes 10.0 % → 75.0 %"),
             (classes(&[("other", 1.0)]), "other 100.0 %"),
-            (Answered::Value { value: 1.0 }, ""),
+            (Scores::Value { value: 1.0 }, ""),
         ] {
             assert_eq!(closer(&before, &after), expected);
         }

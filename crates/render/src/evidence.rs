@@ -4,12 +4,12 @@ mod other;
 
 use crate::figures::{count, figure, p_value, percent, setting};
 use exegete_core::report::{
-    Attribution, Checks, Completeness, Curve, Erasure, Flip, Infidelity, Randomisation, Sensitivity,
-    Stability, Weighed,
+    Attribution, Checks, Completeness, Curve, Erasure, Flip, Infidelity, Randomisation, RankAgreement,
+    Sensitivity, Stability,
 };
 use std::borrow::Cow;
 
-/// One check.
+/// One check as a line of a card.
 pub(crate) struct Line<'a> {
     /// What is measured.
     pub(crate) name: Cow<'a, str>,
@@ -150,7 +150,7 @@ fn flipped(units: &[usize], attribution: &Attribution) -> String {
     }
 }
 
-fn leave_one_out(weighed: &Weighed) -> Line<'static> {
+fn leave_one_out(weighed: &RankAgreement) -> Line<'static> {
     let units = count(weighed.units, "unit");
     let figures = match (weighed.tau, weighed.p_value) {
         (Some(tau), Some(p)) => format!("τ = {}, {}, over {units}", figure(tau), p_value(p)),

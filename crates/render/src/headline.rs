@@ -1,8 +1,8 @@
 //! What the model says, in a few words.
 
 use crate::figures::{figure, percent};
-use exegete_core::ClassScore;
-use exegete_core::report::{Answered, Attribution, Provenance, Subject};
+use exegete_core::report::{Attribution, Provenance, Subject};
+use exegete_core::{ClassScore, Scores};
 
 /// How many classes, words or candidates are told before the rest is only counted.
 const TOLD: usize = 4;
@@ -18,31 +18,31 @@ pub(crate) struct Said {
 }
 
 /// A prediction in words.
-pub(crate) fn said(answered: &Answered) -> Said {
+pub(crate) fn said(answered: &Scores) -> Said {
     let (decision, others) = match answered {
-        Answered::Labels { labels, scores, .. } if labels.len() > 1 => {
+        Scores::Labels { labels, scores, .. } if labels.len() > 1 => {
             (labels.join(", "), other(scores, labels))
         }
-        Answered::Labels { label, scores, .. } | Answered::Classes { label, scores } => {
+        Scores::Labels { label, scores, .. } | Scores::Classes { label, scores } => {
             (label.clone(), other(scores, std::slice::from_ref(label)))
         }
-        Answered::Value { value } => (figure(*value), String::new()),
-        Answered::Answer(answer) if answer.answer.is_empty() => ("no answer".to_owned(), String::new()),
-        Answered::Answer(answer) => (format!("“{}”", answer.answer), String::new()),
-        Answered::Tags { tags } => (
+        Scores::Value { value } => (figure(*value), String::new()),
+        Scores::Answer(answer) if answer.answer.is_empty() => ("no answer".to_owned(), String::new()),
+        Scores::Answer(answer) => (format!("“{}”", answer.answer), String::new()),
+        Scores::Tags { tags } => (
             list(tags.iter().filter(|t| t.label != "O").map(|t| format!("{} {}", t.text, t.label))),
             String::new(),
         ),
-        Answered::Fills { masks } => (list(masks.iter().map(fill)), String::new()),
-        Answered::Vector { vector } => (format!("a vector of {}", vector.len()), String::new()),
+        Scores::Fills { masks } => (list(masks.iter().map(fill)), String::new()),
+        Scores::Vector { vector } => (format!("a vector of {}", vector.len()), String::new()),
     };
-    let several = matches!(answered, Answered::Labels { labels, .. } if labels.len() > 1);
+    let several = matches!(answered, Scores::Labels { labels, .. } if labels.len() > 1);
     let probability = answered.decision().filter(|_| !several).map(|(_, prob)| prob);
     Said { decision, probability, others }
 }
 
 /// The decision and its probability: `negative 98.7 %`.
-pub(crate) fn decided(answered: &Answered) -> String {
+pub(crate) fn decided(answered: &Scores) -> String {
     let Said { decision, probability, .. } = said(answered);
     probability.map_or_else(|| decision.clone(), |p| format!("{decision} {}", percent(p)))
 }
@@ -156,13 +156,13 @@ mod tests {
         let both = vec!["a".to_owned(), "b".to_owned()];
         for (answered, decision, probability, others) in [
             (
-                Answered::Classes { label: "0".into(), scores: many },
+                Scores::Classes { label: "0".into(), scores: many },
                 "0",
                 Some(0.1),
                 "1 10.0 %, 2 10.0 %, 3 10.0 %, 4 10.0 % and 4 more",
             ),
             (
-                Answered::Labels {
+                Scores::Labels {
                     label: "a".into(),
                     labels: both,
                     scores: vec![score("a", 0.9), score("b", 0.6), score("c", 0.1)],
@@ -172,17 +172,17 @@ mod tests {
                 "c 10.0 %",
             ),
             (
-                Answered::Labels { label: "a".into(), labels: vec![], scores: vec![score("a", 0.2)] },
+                Scores::Labels { label: "a".into(), labels: vec![], scores: vec![score("a", 0.2)] },
                 "a",
                 Some(0.2),
                 "",
             ),
-            (Answered::Value { value: 2.5 }, "2.50", None, ""),
-            (Answered::Answer(answer("in Paris")), "“in Paris”", Some(0.75), ""),
-            (Answered::Answer(answer("")), "no answer", Some(0.75), ""),
-            (Answered::Tags { tags: vec![tag("Ann", "PER"), tag("is", "O")] }, "Ann PER", None, ""),
-            (Answered::Fills { masks: vec![fill] }, "token 4: good 50.0 %", None, ""),
-            (Answered::Vector { vector: vec![0.0; 3] }, "a vector of 3", None, ""),
+            (Scores::Value { value: 2.5 }, "2.50", None, ""),
+            (Scores::Answer(answer("in Paris")), "“in Paris”", Some(0.75), ""),
+            (Scores::Answer(answer("")), "no answer", Some(0.75), ""),
+            (Scores::Tags { tags: vec![tag("Ann", "PER"), tag("is", "O")] }, "Ann PER", None, ""),
+            (Scores::Fills { masks: vec![fill] }, "token 4: good 50.0 %", None, ""),
+            (Scores::Vector { vector: vec![0.0; 3] }, "a vector of 3", None, ""),
         ] {
             let said = said(&answered);
             assert_eq!(

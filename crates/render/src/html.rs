@@ -86,7 +86,7 @@ fn notes(notes: &[String]) -> String {
 
 /// Failures come before everything that they put in doubt.
 fn verdict(verdict: Option<&Verdict>) -> String {
-    let Some(Verdict { sentence, failures }) = verdict else { return String::new() };
+    let Some(Verdict { sentence, failures, .. }) = verdict else { return String::new() };
     let failed: String = failures.iter().map(|failure| format!("<li>{}</li>\n", Escaped(failure))).collect();
     let failed = if failed.is_empty() { failed } else { format!("<ul class=\"failures\">\n{failed}</ul>\n") };
     let sentence = if sentence.is_empty() {

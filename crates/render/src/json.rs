@@ -7,7 +7,7 @@ pub(crate) fn pretty(report: &Report) -> String {
     finish(serde_json::to_string_pretty(report))
 }
 
-/// One line.
+/// The report as one line of JSON.
 pub(crate) fn line(report: &Report) -> String {
     finish(serde_json::to_string(report))
 }

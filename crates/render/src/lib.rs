@@ -79,28 +79,34 @@ impl Format {
 
 /// What a report is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct RenderOptions {
     /// Whether escape sequences will be shown as colour; without them, scores are marked with signs.
     pub colour: bool,
     /// Columns of the terminal, at least 40. Pictures take eight pixels a column.
     pub width: usize,
 }
 
-impl Default for Options {
+impl Default for RenderOptions {
     fn default() -> Self {
         Self { colour: false, width: 100 }
     }
 }
 
-impl Options {
+impl RenderOptions {
     /// Below this nothing can be laid out; above it lines are too long to read.
     fn columns(&self) -> usize {
         self.width.clamp(40, 400)
     }
 }
 
+/// Rows in aligned columns for a terminal, however long the lines. Columns counted in `right` stand right; without a header
+/// there is no line for it. No newline at the end.
+pub fn columns(header: &[&str], rows: &[Vec<String>], right: &[usize]) -> String {
+    text::columns(header, rows, right)
+}
+
 /// A report in one format, with a newline at its end.
-pub fn render(report: &Report, format: Format, options: &Options) -> String {
+pub fn render(report: &Report, format: Format, options: &RenderOptions) -> String {
     match format {
         Format::Text => text::render(report, options),
         Format::Json => json::pretty(report),

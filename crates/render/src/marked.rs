@@ -25,7 +25,7 @@ pub(crate) enum Mark {
 /// A stretch of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stretch<'a> {
-    /// The text.
+    /// The text that is marked.
     pub(crate) text: &'a str,
     /// What it is.
     pub(crate) mark: Mark,

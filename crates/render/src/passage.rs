@@ -14,7 +14,7 @@ pub(crate) struct Passage<'a> {
 /// A stretch of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece<'a> {
-    /// The text.
+    /// The text that the stretches lie in.
     pub(crate) text: &'a str,
     /// Which unit it is; none between units.
     pub(crate) unit: Option<usize>,

@@ -22,12 +22,14 @@ pub fn read(json: &[u8]) -> Result<Report> {
         Some(Value::Array(items)) => items,
         _ => return Err(Error::Input("'items' must be a list".to_owned())),
     };
+    let request = object.remove("request").map(serde_json::from_value).transpose();
+    let request = request.map_err(|error| Error::Input(visible(&format!("request: {error}"))))?;
     let item = |(index, value)| typed::<Item>(Some(value), &format!("items[{index}]"));
     let items = items.into_iter().enumerate().map(item).collect::<Result<Vec<Item>>>()?;
     for (index, item) in items.iter().enumerate() {
         item.consistent().map_err(|error| error.at(format!("items[{index}]")))?;
     }
-    Ok(Report { schema: SCHEMA.to_owned(), provenance, items })
+    Ok(Report { schema: SCHEMA.to_owned(), provenance, request, items })
 }
 
 fn schema(found: Option<&Value>) -> Result<()> {
@@ -68,7 +70,8 @@ fn null(value: &Value, place: &str) -> Option<String> {
         Value::Object(fields) => fields
             .iter()
             .filter(|(key, _)| {
-                !MAY_BE_NULL.contains(&key.as_str()) && !matches!(key.as_str(), "params" | "rows")
+                !MAY_BE_NULL.contains(&key.as_str())
+                    && !matches!(key.as_str(), "params" | "rows" | "findings")
             })
             .find_map(|(key, field)| null(field, &format!("{place}.{key}"))),
         _ => None,

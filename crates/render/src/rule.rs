@@ -7,7 +7,7 @@ use exegete_core::report::{Bounded, Rule, RuleStep};
 
 /// A piece of a sentence.
 pub(crate) struct Part {
-    /// Its words.
+    /// The words of the piece.
     pub(crate) text: String,
     /// Whose they are.
     pub(crate) words: Words,
@@ -16,11 +16,11 @@ pub(crate) struct Part {
 /// Whose words some are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Words {
-    /// Our own.
+    /// Words that this program adds.
     Ours,
-    /// The text's.
+    /// Words of the text that a rule names.
     Condition,
-    /// The model's.
+    /// Words that the model answers with.
     Answer,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Measure {
 
 /// Texts under a rule, of one kind.
 pub(crate) struct Examples<'a> {
-    /// Which kind.
+    /// Which kind of texts they are.
     pub(crate) title: &'static str,
-    /// The texts.
+    /// The texts, field by field.
     pub(crate) texts: &'a [Vec<Field>],
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn examples(rule: &Rule) -> Vec<Examples<'_>> {
 mod tests {
     use super::*;
     use exegete_core::ClassScore;
-    use exegete_core::report::{Answered, Subject, UnitText, Verdict};
+    use exegete_core::report::{Subject, UnitText, Verdict};
 
     fn rule(conditions: &[usize], fields: usize, met: bool) -> Rule {
         let share = Bounded { value: 0.971, low: 0.93, high: 0.99 };
@@ -145,7 +145,10 @@ mod tests {
                 method: "anchors".to_owned(),
                 params: Default::default(),
                 input: vec![Field { name: "premise".to_owned(), text: String::new() }; fields],
-                prediction: Answered::Classes { label: "positive".to_owned(), scores: vec![score] },
+                prediction: exegete_core::Scores::Classes {
+                    label: "positive".to_owned(),
+                    scores: vec![score],
+                },
                 target: String::new(),
                 value: 0.9,
                 notes: Vec::new(),
@@ -160,7 +163,7 @@ mod tests {
             keeps: Vec::new(),
             breaks: Vec::new(),
             random: None,
-            verdict: Verdict { sentence: String::new(), failures: Vec::new() },
+            verdict: Verdict::new(String::new(), Vec::new()),
         }
     }
 

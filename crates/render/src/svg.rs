@@ -10,7 +10,7 @@ mod passage;
 mod rule;
 mod table;
 
-use crate::Options;
+use crate::RenderOptions;
 use crate::figures::percent;
 use crate::groups::{Group, groups};
 use crate::headline::said;
@@ -20,6 +20,9 @@ use exegete_core::report::{Item, Report, Subject, Verdict};
 /// Pixels a terminal column.
 const COLUMN: f64 = 8.0;
 const MARGIN: f64 = 16.0;
+/// The height of a row of bars or cells, and of its letters.
+const ROW: f64 = 20.0;
+const SIZE: f64 = 12.0;
 const FONT: &str = "Verdana, DejaVu Sans, Helvetica, Arial, sans-serif";
 /// Blue is for, orange against; safe for the colour-blind.
 const FOR: &str = "#0072bc";
@@ -53,13 +56,22 @@ impl Sheet {
         );
     }
 
+    /// Text in the middle of a row that ends here.
+    fn text(&mut self, x: f64, anchor: &str, text: &str) {
+        let y = self.y - ROW / 2.0 + SIZE * 0.35;
+        self.out += &format!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{SIZE}\" text-anchor=\"{anchor}\" fill=\"#222\">{}</text>\n",
+            Escaped(text)
+        );
+    }
+
     fn skip(&mut self, pixels: f64) {
         self.y += pixels;
     }
 }
 
 /// A report's texts and maps as one picture; tables have none.
-pub(crate) fn render(report: &Report, options: &Options) -> String {
+pub(crate) fn render(report: &Report, options: &RenderOptions) -> String {
     let width = options.columns() as f64 * COLUMN;
     let mut sheet = Sheet { width, y: 0.0, out: String::new() };
     for Group { item, members } in groups(report) {

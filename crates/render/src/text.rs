@@ -14,16 +14,17 @@ mod screen;
 mod table;
 mod units;
 
-use crate::Options;
+use crate::RenderOptions;
 use crate::figures::percent;
 use crate::groups::{Group, groups};
 use crate::headline::{Said, cost, said};
 use exegete_core::report::{Item, Provenance, Report, Subject, Verdict};
+use grid::{Column, Grid};
 use paint::{Span, Tone};
 use screen::Screen;
 
 /// A report for a terminal.
-pub(crate) fn render(report: &Report, options: &Options) -> String {
+pub(crate) fn render(report: &Report, options: &RenderOptions) -> String {
     let mut screen = Screen::new(options.colour, options.columns());
     for Group { item, members } in groups(report) {
         let made = &report.provenance;
@@ -38,6 +39,21 @@ pub(crate) fn render(report: &Report, options: &Options) -> String {
     }
     provenance(&mut screen, &report.provenance);
     screen.finish()
+}
+
+/// Rows in aligned columns, however long the lines; columns counted in `right` stand right. No newline at the end.
+pub(crate) fn columns(header: &[&str], rows: &[Vec<String>], right: &[usize]) -> String {
+    let mut screen = Screen::new(false, usize::MAX);
+    let mut grid = Grid::new(0, 2);
+    let count = rows.iter().map(Vec::len).fold(header.len(), usize::max);
+    let column = |place: usize| {
+        let head = header.get(place).copied().unwrap_or_default();
+        if right.contains(&place) { Column::number(head) } else { Column::word(head) }
+    };
+    grid.columns = (0..count).map(column).collect();
+    grid.rows = rows.iter().map(|row| row.iter().map(Span::plain).collect()).collect();
+    grid.print(&mut screen);
+    screen.finish().trim_end().to_owned()
 }
 
 /// What the model says, what is explained, and what the reader must know of it.
@@ -62,7 +78,7 @@ fn verdict(screen: &mut Screen, verdict: Option<&Verdict>) {
 }
 
 fn verdict_at(screen: &mut Screen, indent: usize, verdict: Option<&Verdict>) {
-    let Some(Verdict { sentence, failures }) = verdict else { return };
+    let Some(Verdict { sentence, failures, .. }) = verdict else { return };
     for failure in failures {
         screen.line(indent, indent + 2, &[Span::new("✗ ", Tone::Failure), Span::new(failure, Tone::Failure)]);
     }

@@ -10,9 +10,9 @@ const TWO_SIDED: f64 = 1.96;
 /// A unit in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Which unit.
+    /// Which unit, by its place among all.
     pub(crate) unit: usize,
-    /// From 1.
+    /// Its rank, from 1 for the highest score.
     pub(crate) rank: usize,
     /// Whether it is tied with the one above or below.
     pub(crate) tied: bool,
@@ -72,7 +72,7 @@ pub(crate) fn left_out(places: &[Place], listed: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exegete_core::report::{Answered, Checks, Subject, UnitText};
+    use exegete_core::report::{Checks, Subject, UnitText};
 
     fn attribution(values: &[f64], errors: &[f64]) -> Attribution {
         let unit = |_| UnitText { text: "x".to_owned(), field: 0, start: 0, end: 1 };
@@ -81,7 +81,7 @@ mod tests {
                 method: String::new(),
                 params: Default::default(),
                 input: Vec::new(),
-                prediction: Answered::Value { value: 0.0 },
+                prediction: exegete_core::Scores::Value { value: 0.0 },
                 target: String::new(),
                 value: 0.0,
                 notes: Vec::new(),

@@ -33,6 +33,12 @@ pub enum Fault {
     LazyStart,
     /// A kept value is not finite.
     NotFinite,
+    /// An output is not a number.
+    NanOutput,
+    /// An element of the gradient at the last cut is not a number.
+    NanGradient,
+    /// An element of every tangent is not a number.
+    NanTangent,
     /// Every call to backward adds to what came before.
     Accumulating,
     /// The lowered operations are not the fused ones.
@@ -47,7 +53,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::SignFlip,
         Self::DroppedRow,
         Self::ZeroedGradient,
@@ -59,6 +65,9 @@ impl Fault {
         Self::StaleStart,
         Self::LazyStart,
         Self::NotFinite,
+        Self::NanOutput,
+        Self::NanGradient,
+        Self::NanTangent,
         Self::Accumulating,
         Self::Unlike,
         Self::LongTangent,
@@ -124,6 +133,7 @@ impl Faulty {
                 let run = self.runs.fetch_add(1, Ordering::Relaxed) as f64;
                 logits.iter_mut().for_each(|logits| nudge(logits, |_, _| run * 1e-15));
             }
+            Fault::NanOutput => logits.iter_mut().for_each(|logits| logits.data[0] = f64::NAN),
             Fault::Drift => logits.iter_mut().for_each(|logits| nudge(logits, |_, z| 1e-3 * z)),
             Fault::Unlike if plan.record == Record::Lowered => {
                 logits.iter_mut().for_each(|logits| nudge(logits, |_, z| 1e-3 * z));
@@ -189,8 +199,8 @@ impl Open for Faulty {
         self.inner.open()?.piece(id)
     }
 
-    fn words(&self) -> Option<Array> {
-        self.inner.open()?.words()
+    fn word_embeddings(&self) -> Option<Array> {
+        self.inner.open()?.word_embeddings()
     }
 
     fn sites(&self) -> &Sites {
@@ -219,8 +229,10 @@ impl Open for Faulty {
 
     fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {
         let mut moved = self.sound()?.jvp(rows, site, directions, keep)?;
-        if self.fault == Fault::LongTangent {
-            moved.iter_mut().flatten().for_each(|array| scale(array, 1.001));
+        match self.fault {
+            Fault::LongTangent => moved.iter_mut().flatten().for_each(|array| scale(array, 1.001)),
+            Fault::NanTangent => moved.iter_mut().flatten().for_each(|array| array.data[0] = f32::NAN),
+            _ => {}
         }
         Ok(moved)
     }
@@ -284,6 +296,9 @@ impl Pass for FaultyPass<'_> {
                 _ => 1.0,
             };
             rows.iter_mut().for_each(|array| scale(array, factor));
+            if self.fault == Fault::NanGradient && Some(*site) == self.site {
+                rows.iter_mut().for_each(|array| array.data[0] = f32::NAN);
+            }
         }
         Ok(found)
     }

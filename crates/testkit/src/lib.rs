@@ -9,6 +9,7 @@
 //! - [`golden`]: expected values recorded from PyTorch.
 //! - [`attributions`]: expected attributions, recorded from PyTorch and Captum.
 //! - [`http`]: as much of HTTP as a server for tests needs.
+//! - [`misfits`]: whether a JSON value fits a JSON Schema.
 
 pub mod attributions;
 mod close;
@@ -18,6 +19,7 @@ pub mod http;
 mod net;
 mod next_token;
 mod reading;
+mod schema;
 mod toy;
 
 pub use close::{Comparison, Numbers, Of, check, close};
@@ -25,4 +27,5 @@ pub use faulty::{Fault, Faulty};
 pub use net::{Dense, Net};
 pub use next_token::{NEXT_TOKEN, NextToken};
 pub use reading::{explaining, outputs, slopes};
+pub use schema::misfits;
 pub use toy::Toy;

@@ -110,7 +110,7 @@ fn tokens(example: &Example) -> Encoded {
         let token = |word: &str| {
             let start = word.as_ptr() as usize - text.as_ptr() as usize;
             let span = Some(Span { field, start, end: start + word.len() });
-            Token { id: id(word).unwrap_or(0), kind: 0, piece: word.into(), span, special: false }
+            Token { id: id(word).unwrap_or(0), type_id: 0, piece: word.into(), span, special: false }
         };
         text.split_whitespace().map(token).collect::<Vec<_>>()
     };

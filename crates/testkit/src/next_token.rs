@@ -34,7 +34,7 @@ impl Task for NextToken {
     }
 
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {
-        Ok(Scores::Fills(vec![reading.words_at(reading.encoded.len() - 1)]))
+        Ok(Scores::Fills { masks: vec![reading.words_at(reading.encoded.len() - 1)] })
     }
 
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {

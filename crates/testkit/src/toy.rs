@@ -29,18 +29,21 @@
 
 mod arithmetic;
 mod language;
+mod learner;
+mod parameters;
 mod pass;
 mod recurrent;
 mod stages;
 
 use crate::next_token::NEXT_TOKEN;
-use arithmetic::Parameters;
+use arithmetic::Classifier;
 use exegete_core::task::{CLASSIFICATION, Reading};
 use exegete_core::{
-    Array, Card, Driver, Encoded, Error, Example, Logits, Model, Open, Pass, Plan, Prediction, Result, Row,
-    Scores, Site, Sites, Sizes, Span, Task, Token,
+    Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, Pass, Plan, Prediction,
+    Result, Row, Scores, Site, Sites, Sizes, Span, Task, Token,
 };
 use language::Language;
+use parameters::Parameters;
 use pass::{ToyPass, Trace};
 use recurrent::Recurrent;
 use stages::Stages;
@@ -59,7 +62,7 @@ pub struct Toy {
 impl Default for Toy {
     fn default() -> Self {
         let labels = vec!["negative".into(), "positive".into()];
-        Self::new("toy", &CLASSIFICATION, labels, Arc::new(Parameters::default()))
+        Self::new("toy", &CLASSIFICATION, labels, Arc::new(Classifier::default()))
     }
 }
 
@@ -82,7 +85,7 @@ impl Toy {
             fingerprint: name.into(),
             task,
             labels,
-            parameters: stages.count(),
+            parameters: stages.parameters().count(),
             max_tokens: 64,
             sizes: Sizes(vec![("layers", 1), ("hidden", 2)]),
             warnings: Vec::new(),
@@ -103,6 +106,10 @@ impl Model for Toy {
     fn open(&self) -> Option<&dyn Open> {
         Some(self)
     }
+
+    fn learner(&self) -> Option<&dyn Learner> {
+        Some(self)
+    }
 }
 
 impl Open for Toy {
@@ -113,7 +120,7 @@ impl Open for Toy {
                 let start = word.as_ptr() as usize - text.as_ptr() as usize;
                 let id = self.token_id(word).unwrap_or(0);
                 let span = Some(Span { field, start, end: start + word.len() });
-                tokens.push(Token { id, kind: 0, piece: word.into(), span, special: false });
+                tokens.push(Token { id, type_id: 0, piece: word.into(), span, special: false });
             }
         }
         if tokens.is_empty() {
@@ -132,8 +139,8 @@ impl Open for Toy {
         WORDS.get(id as usize).map(|word| (*word).to_owned())
     }
 
-    fn words(&self) -> Option<Array> {
-        Some(self.stages.words())
+    fn word_embeddings(&self) -> Option<Array> {
+        self.stages.parameters().array("word.weight").ok()
     }
 
     fn sites(&self) -> &Sites {
@@ -171,7 +178,9 @@ impl Open for Toy {
     }
 
     fn with_params(&self, overrides: Vec<(String, Array)>) -> Result<Arc<dyn Model>> {
-        let mut moved = Self { stages: self.stages.replaced(&overrides)?, ..self.clone() };
+        let replace = |own: Parameters, (name, value): &(String, Array)| own.changed(name, value, |_, x| x);
+        let parameters = overrides.iter().try_fold(self.stages.parameters().clone(), replace)?;
+        let mut moved = Self { stages: self.stages.with(parameters), ..self.clone() };
         moved.card.fingerprint = format!("{}{overrides:?}", self.card.fingerprint);
         Ok(Arc::new(moved))
     }

@@ -1,6 +1,6 @@
 //! The conformance suite is green on the toy and red on every planted fault.
 
-use exegete_core::conformance::{Check, Subject, check};
+use exegete_core::conformance::{Check, ConformanceSubject, check};
 use exegete_core::{Example, Model};
 use exegete_testkit::{Fault, Faulty, Toy};
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 fn run(fast: &dyn Model, exact: &dyn Model) -> Vec<Check> {
     let texts = ["good film but bad", "not good film", "bad film not good not bad"];
     let examples = texts.map(Example::text);
-    check(&Subject { fast, exact, examples: &examples }).expect("an open model")
+    check(&ConformanceSubject { fast, exact, examples: &examples }).expect("an open model")
 }
 
 fn red(checks: &[Check]) -> Vec<&'static str> {
@@ -58,6 +58,9 @@ fn each_fault_is_seen_by_the_check_made_for_it() {
     seen(Fault::StaleStart, "runs start at any cut");
     seen(Fault::LazyStart, "runs start at any cut");
     seen(Fault::NotFinite, "sites fire");
+    seen(Fault::NanOutput, "batch and order do not matter");
+    seen(Fault::NanGradient, "gradients match differences");
+    seen(Fault::NanTangent, "tangents match gradients");
     seen(Fault::Accumulating, "backward can be repeated");
     seen(Fault::Unlike, "fused equals lowered");
     seen(Fault::LongTangent, "tangents match gradients");

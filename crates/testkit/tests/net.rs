@@ -66,7 +66,9 @@ fn edits_starts_and_texts_are_those_of_any_model() {
         (Site::named("layer.0.out"), Array::new([3], vec![20.0, 50.0, 30.0]).unwrap()),
         (Site::named("layer.1.out"), Array::new([4], vec![90.0, 101.0, 101.0, 101.0]).unwrap()),
     ] {
-        let started = net.forward(&[Net::row(&[7.0; 3]).from(value)], &Plan::default().from(site)).unwrap();
+        let started = net
+            .forward(&[Net::row(&[7.0; 3]).starting_with(value)], &Plan::default().starting_at(site))
+            .unwrap();
         assert_eq!(started.logits()[0].data, plain, "from {site}");
     }
     let encoded = net.encode(&Net::example(&[20.0, 50.0, 30.0])).unwrap();

@@ -1,6 +1,6 @@
 //! A task that no list names: a language model's outputs are read, targeted and checked all the same.
 
-use exegete_core::conformance::{Subject, check};
+use exegete_core::conformance::{ConformanceSubject, check};
 use exegete_core::task::Reading;
 use exegete_core::{Driver, Example, Model, Result, Row, Scores, TASKS, Target};
 use exegete_testkit::{NEXT_TOKEN, Toy};
@@ -17,7 +17,7 @@ fn prob(word: usize) -> f64 {
 fn predicts_the_word_after_the_last() {
     assert!(!TASKS.contains(&(&NEXT_TOKEN as &dyn exegete_core::Task)));
     let answers = Toy::language_model().predict(&[Example::text(TEXT)]).unwrap();
-    let Scores::Fills(fills) = &answers[0].scores else { panic!("{answers:?}") };
+    let Scores::Fills { masks: fills } = &answers[0].scores else { panic!("{answers:?}") };
     assert_eq!((fills.len(), fills[0].position), (1, 1));
     let best = &fills[0].top[0];
     assert_eq!((best.piece.as_str(), best.logit), ("film", 0.875));
@@ -61,7 +61,7 @@ fn targets_are_words_at_tokens() {
 fn keeps_to_what_every_open_model_must() {
     let toy = Toy::language_model();
     let examples = ["good film but bad", "not good film", "bad film not good not bad"].map(Example::text);
-    for check in check(&Subject { fast: &toy, exact: &toy, examples: &examples }).unwrap() {
+    for check in check(&ConformanceSubject { fast: &toy, exact: &toy, examples: &examples }).unwrap() {
         assert!(check.passed && check.worst <= check.limit, "{check:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Rules beyond the gradient on the nets whose answers are published or worked out by hand.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use exegete_core::{Array, Lrp, Open, Pass, Plan, Record, Row, Rules, Seed, Site};
+use exegete_core::{Array, LrpRule, Open, Pass, Plan, Record, Row, Rules, Seed, Site};
 use exegete_testkit::{Dense, Net, Of, close};
 
 const RESCALE: Rules = Rules::DeepLift { reveal_cancel: false };
@@ -27,7 +27,7 @@ fn lifted(net: &Net, x: &[f32], site: Site, rules: Rules) -> Vec<f32> {
 }
 
 /// Relevance at the inputs, and what was booked.
-fn relevance(net: &Net, x: &[f32], lrp: Lrp) -> (Vec<f32>, f64) {
+fn relevance(net: &Net, x: &[f32], lrp: LrpRule) -> (Vec<f32>, f64) {
     let pass = run(net, &[Net::row(x)], Record::Lowered);
     let (seed, wrt) = (seed(&*pass), [Site::named("embed.word")]);
     let m = pass.backward(&seed, &wrt, Rules::Lrp(lrp)).unwrap()[0][0].clone();
@@ -76,22 +76,28 @@ fn reveal_cancel_sees_both_sides_of_a_minimum() {
 
 #[test]
 fn relevance_is_the_published_one_and_biases_are_booked() {
-    for lrp in [Lrp::Epsilon(0.0), Lrp::Epsilon(1e-9), Lrp::Gamma(0.5), Lrp::AlphaBeta(1.0), Lrp::ZPlus] {
+    for lrp in [
+        LrpRule::Epsilon(0.0),
+        LrpRule::Epsilon(1e-9),
+        LrpRule::Gamma(0.5),
+        LrpRule::AlphaBeta(1.0),
+        LrpRule::ZPlus,
+    ] {
         let (found, booked) = relevance(&Net::relevance(), &[1.0, 2.0, 3.0], lrp);
         close(&format!("{lrp:?}"), &found, &[18.0, 36.0, 54.0], Of::Size(1.0), 1e-4);
         close(&format!("{lrp:?}, booked"), &[booked], &[0.0], Of::Size(1.0), 1e-4);
     }
     // With α = 2 every layer doubles what is above zero, and there is nothing below to take it back.
-    let (found, booked) = relevance(&Net::relevance(), &[1.0, 2.0, 3.0], Lrp::AlphaBeta(2.0));
+    let (found, booked) = relevance(&Net::relevance(), &[1.0, 2.0, 3.0], LrpRule::AlphaBeta(2.0));
     assert_eq!((found, booked), (vec![72.0, 144.0, 216.0], 108.0 - 432.0));
     // A bias stands in the sum that is shared, so that its share goes to nobody's input.
     for net in Net::invariance() {
-        assert_eq!(relevance(&net, &[3.0, 1.0], Lrp::Epsilon(0.0)), (vec![3.0, -1.0], -1.0));
+        assert_eq!(relevance(&net, &[3.0, 1.0], LrpRule::Epsilon(0.0)), (vec![3.0, -1.0], -1.0));
     }
-    let captum = relevance(&Net::captum(), &[20.0, 50.0, 30.0], Lrp::Epsilon(0.0));
+    let captum = relevance(&Net::captum(), &[20.0, 50.0, 30.0], LrpRule::Epsilon(0.0));
     assert_eq!(captum, (vec![80.0, 200.0, 120.0], -10.0 + 3.0 - 1.0));
     // The stabiliser takes its share of every layer.
-    let (found, booked) = relevance(&Net::linear([1.0, 1.0]), &[1.0, 2.0], Lrp::Epsilon(1.0));
+    let (found, booked) = relevance(&Net::linear([1.0, 1.0]), &[1.0, 2.0], LrpRule::Epsilon(1.0));
     assert_eq!((found, booked), (vec![0.75, 1.5], 0.75));
 }
 

@@ -89,7 +89,7 @@ fn predictions_come_in_order() {
     for (example, prediction) in examples.iter().zip(&together) {
         assert_eq!(toy.predict(std::slice::from_ref(example)).unwrap()[0], *prediction);
     }
-    let Scores::Classes(classes) = &together[0].scores else { panic!("classes") };
+    let Scores::Classes { scores: classes, .. } = &together[0].scores else { panic!("classes") };
     assert_eq!((classes[1].label.as_str(), classes[1].logit), ("positive", Some(1.5)));
     assert!((classes[1].prob - 1.0 / (1.0 + (-0.1875f64).exp())).abs() < 1e-12);
     assert!(predict(&driver, &toy, &[Example::text(" ")]).is_err());

@@ -13,20 +13,15 @@ pub(super) fn repeats(ground: &Ground, tally: &mut Tally) -> Result<()> {
     };
     let one = seeds(&*pass);
     let other = vec![Seed { cotangent: noise(7, &one[0].cotangent.shape, 1.0), ..one[0].clone() }];
-    let sum = vec![Seed { cotangent: add(&one[0].cotangent, &other[0].cotangent), ..one[0].clone() }];
+    let sum = vec![Seed { cotangent: one[0].cotangent.plus(&other[0].cotangent, 1.0), ..one[0].clone() }];
     let (from_one, from_other, from_sum, again) =
         (backward(&one)?, backward(&other)?, backward(&sum)?, backward(&one)?);
     for (i, site) in sites.iter().enumerate() {
         tally.see(array_gap(&from_one[i], &again[i]), || format!("{site}: the second time"));
-        let added = add(&from_one[i], &from_other[i]);
+        let added = from_one[i].plus(&from_other[i], 1.0);
         tally.see(array_gap(&added, &from_sum[i]), || format!("{site}: the sum of two seeds"));
         let alone = gradients(ground.fast, rows, &[*site], Record::Gradient)?;
         tally.see(array_gap(&from_one[i], &alone[0][0]), || format!("{site}: alone"));
     }
     Ok(())
-}
-
-fn add(one: &Array, other: &Array) -> Array {
-    let data = one.data.iter().zip(&other.data).map(|(a, b)| a + b).collect();
-    Array { shape: one.shape.clone(), data }
 }

@@ -59,7 +59,7 @@ type Case = (&'static str, Vec<Edit>);
 fn equivalent(trial: &Trial, value: &Array) -> [Vec<Case>; 4] {
     let one = |x: f32| Array::full([1], x);
     let noise = trial.noise_like(value);
-    let noisy = sum(value, &noise, 1.0);
+    let noisy = value.plus(&noise, 1.0);
     let case = |name, change| (name, vec![Edit::whole(trial.info.site, change)]);
     let twice = ("add then scale", vec![Change::Add(noise.clone()), Change::Scale(2.0)]);
     let twice = (twice.0, twice.1.into_iter().map(|change| Edit::whole(trial.info.site, change)).collect());
@@ -78,9 +78,9 @@ fn equivalent(trial: &Trial, value: &Array) -> [Vec<Case>; 4] {
         vec![
             case("add noise", Change::Add(noise.clone())),
             case("set to value and noise", Change::Set(noisy.clone())),
-            case("mix half with noise", Change::Mix { share: 0.5, toward: sum(value, &noise, 2.0) }),
+            case("mix half with noise", Change::Mix { share: 0.5, toward: value.plus(&noise, 2.0) }),
         ],
-        vec![twice, case("set to twice the noisy value", Change::Set(sum(&noisy, &noisy, 1.0)))],
+        vec![twice, case("set to twice the noisy value", Change::Set(noisy.plus(&noisy, 1.0)))],
     ]
 }
 
@@ -109,9 +109,4 @@ fn picked(trial: &Trial, value: &Array) -> Vec<Case> {
 
 fn with(trial: &Trial, edits: &[Edit]) -> Row {
     Row { edits: edits.to_vec(), ..trial.row.clone() }
-}
-
-fn sum(value: &Array, other: &Array, times: f32) -> Array {
-    let data = value.data.iter().zip(&other.data).map(|(a, b)| a + times * b).collect();
-    Array { shape: value.shape.clone(), data }
 }

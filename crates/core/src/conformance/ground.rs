@@ -1,5 +1,5 @@
 use super::measure::{noise, scale_of};
-use super::{Extent, Subject};
+use super::{ConformanceSubject, Extent};
 use crate::{
     Array, Error, Logits, Open, Pass, Plan, Record, Result, Role, Row, Rules, Seed, Site, SiteInfo, Sites,
 };
@@ -14,7 +14,7 @@ const MANY_OUTPUTS: usize = 1 << 24;
 pub(super) struct Ground<'a> {
     pub(super) fast: &'a dyn Open,
     pub(super) exact: &'a dyn Open,
-    /// Every example.
+    /// Every example as a row of the fast model.
     pub(super) rows: Vec<Row>,
     /// The shortest examples that are long enough for attention to have a choice.
     pub(super) short: Vec<Row>,
@@ -23,7 +23,7 @@ pub(super) struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    pub(super) fn new(subject: &Subject<'a>, extent: Extent) -> Result<Self> {
+    pub(super) fn new(subject: &ConformanceSubject<'a>, extent: Extent) -> Result<Self> {
         let (fast, exact) = (subject.fast.require_open()?, subject.exact.require_open()?);
         let rows = subject.examples.iter().map(|example| Ok(Row::new(fast.encode(example)?)));
         let rows = rows.collect::<Result<Vec<Row>>>()?;

@@ -9,14 +9,14 @@ pub(super) fn at_any_cut(ground: &Ground, tally: &mut Tally) -> Result<()> {
     let gradients = whole.backward(&seeds(&*whole), &cuts, Rules::Gradient)?;
     let mut ops_before = ground.fast.forward(rows, &Plan::default())?.work().ops + 1;
     for (cut, gradients) in cuts.iter().zip(gradients) {
-        let start = |(i, row): (usize, &Row)| Ok(row.clone().from(whole.value(*cut, i)?));
+        let start = |(i, row): (usize, &Row)| Ok(row.clone().starting_with(whole.value(*cut, i)?));
         let started: Vec<Row> = rows.iter().enumerate().map(start).collect::<Result<_>>()?;
-        let ops = ground.fast.forward(&started, &Plan::default().from(*cut))?.work().ops;
+        let ops = ground.fast.forward(&started, &Plan::default().starting_at(*cut))?.work().ops;
         tally.demand(ops < ops_before, || {
             format!("{cut}: {ops} operations, {ops_before} from an earlier start")
         });
         ops_before = ops;
-        let pass = ground.fast.forward(&started, &Plan::gradient([*cut]).from(*cut))?;
+        let pass = ground.fast.forward(&started, &Plan::gradient([*cut]).starting_at(*cut))?;
         let found = pass.backward(&seeds(&*pass), &[*cut], Rules::Gradient)?;
         for (i, expected) in gradients.iter().enumerate() {
             tally.see(logits_gap(&whole.logits()[i], &pass.logits()[i]), || {
@@ -34,7 +34,7 @@ fn edited_start(ground: &Ground, cut: Site, started: &[Row], tally: &mut Tally) 
     let edited = |row: &Row| row.clone().edit(Edit::whole(cut, Change::Scale(0.5)));
     let resumed: Vec<Row> = started.iter().map(edited).collect();
     let whole: Vec<Row> = ground.short.iter().map(edited).collect();
-    let resumed = ground.fast.forward(&resumed, &Plan::default().from(cut))?;
+    let resumed = ground.fast.forward(&resumed, &Plan::default().starting_at(cut))?;
     let whole = ground.fast.forward(&whole, &Plan::default())?;
     for (i, (one, other)) in whole.logits().iter().zip(resumed.logits()).enumerate() {
         tally.see(logits_gap(one, other), || format!("edited at the start {cut}, text {i}"));

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Rows with their labels, and the parameters whose part in the loss is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Supervised<'a> {
-    /// The rows.
+    /// The rows that the loss is summed over.
     pub rows: &'a [Row],
     /// What each should have been.
     pub labels: &'a [Label],

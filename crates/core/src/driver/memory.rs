@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub type Key = u128;
 
 /// Takes answers as they come, to keep them beyond the process.
-pub trait Keeper: Send {
+pub trait CacheStore: Send {
     /// Keeps new answers; once this returns, a kill does not lose them.
     fn keep(&mut self, answers: &[(Key, &Logits)]) -> Result<()>;
 }
@@ -19,12 +19,12 @@ pub trait Keeper: Send {
 /// Answers of models by row, bounded in bytes: when half of the room is full of new answers, those that were not asked for
 /// since the last time are dropped.
 #[derive(Default)]
-pub struct Memory {
+pub struct PredictionCache {
     bytes: usize,
     young: HashMap<Key, Answer>,
     old: HashMap<Key, Answer>,
     young_bytes: usize,
-    keeper: Option<Box<dyn Keeper>>,
+    keeper: Option<Box<dyn CacheStore>>,
 }
 
 /// An output larger than this is not remembered: the vocabulary at every token of a masked language model.
@@ -32,7 +32,7 @@ const LARGEST: usize = 1 << 16;
 /// What an entry costs beside its numbers.
 const ENTRY_BYTES: usize = 96;
 
-impl Memory {
+impl PredictionCache {
     /// Room for this many bytes.
     pub fn new(bytes: usize) -> Self {
         Self { bytes, ..Self::default() }
@@ -40,7 +40,7 @@ impl Memory {
 
     /// The same, handing every new answer to a keeper.
     #[must_use]
-    pub fn kept_by(mut self, keeper: Box<dyn Keeper>) -> Self {
+    pub fn kept_by(mut self, keeper: Box<dyn CacheStore>) -> Self {
         self.keeper = Some(keeper);
         self
     }
@@ -91,7 +91,7 @@ impl Memory {
         Some(answer)
     }
 
-    /// New answers.
+    /// Keeps new answers, and hands them to the store where there is one.
     pub(super) fn add(&mut self, answers: &[(Key, &Logits)]) -> Result<()> {
         if let Some(keeper) = &mut self.keeper {
             keeper.keep(answers)?;
@@ -135,7 +135,7 @@ pub(super) fn named(readout: &str) -> Key {
     hasher.key()
 }
 
-impl fmt::Debug for Memory {
+impl fmt::Debug for PredictionCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let answers = self.young.len() + self.old.len();
         f.debug_struct("Memory").field("answers", &answers).field("bytes", &self.bytes).finish()
@@ -154,7 +154,7 @@ pub(super) fn key(fingerprint: &str, plain: bool, row: &Row) -> Option<Key> {
         fields.len().hash(&mut hasher);
         fields.iter().for_each(|field| field.text.hash(&mut hasher));
     } else {
-        row.encoded.tokens.iter().for_each(|token| (token.id, token.kind).hash(&mut hasher));
+        row.encoded.tokens.iter().for_each(|token| (token.id, token.type_id).hash(&mut hasher));
     }
     for Edit { site, at, change } in &row.edits {
         let Change::Zero = change else { return None };
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_outlives_what_is_not() {
-        let mut memory = Memory::new(20 * bytes_of(&logits(0.0)));
+        let mut memory = PredictionCache::new(20 * bytes_of(&logits(0.0)));
         for i in 0..100 {
             memory.recall(i, logits(i as f64));
             assert_eq!(memory.output(0), Some(logits(0.0)), "after {i}");
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(memory.output(99), Some(logits(99.0)));
         assert_eq!(memory.output(50), None);
         assert!(memory.young.len() + memory.old.len() <= 20);
-        let mut none = Memory::default();
+        let mut none = PredictionCache::default();
         none.recall(1, logits(1.0));
         assert_eq!(none.output(1), None);
     }

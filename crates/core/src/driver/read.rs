@@ -1,9 +1,9 @@
 //! The one way to run rows: a readout asks, the driver finds out, and nothing is run twice that can be remembered.
 
 use super::memory::{self, Answer, Key};
-use super::{Driver, Memory};
+use super::{Driver, Planned, PredictionCache};
 use crate::readout::{OfOutput, Readout};
-use crate::{Error, Example, Logits, Model, Prediction, Result, Row, Scores};
+use crate::{Error, Example, Logits, Model, Pass, Prediction, Result, Row, Scores};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -55,7 +55,12 @@ impl Driver {
         readout: &R,
     ) -> Result<Vec<R::Value>> {
         if readout.of_output().is_none() && readout.key().is_none() {
-            return self.run_all(model, rows, readout);
+            let mut found = Vec::with_capacity(rows.len());
+            self.run(model, rows, readout, &mut |_, answers| {
+                found.extend(answers.into_iter().map(|answer| answer.value));
+                Ok(())
+            })?;
+            return Ok(found);
         }
         let known = Known { driver: self, by: readout.key().map(|key| memory::named(&key)), readout };
         let plain = model.open().is_none();
@@ -82,19 +87,15 @@ impl Driver {
         (0..rows.len()).map(|i| value(i).ok_or_else(left_out)).collect()
     }
 
+    /// The same for one row.
+    pub fn read_one<R: Readout>(&self, model: &dyn Model, row: &Row, readout: &R) -> Result<R::Value> {
+        let found = self.read_all(model, std::slice::from_ref(row), readout)?.pop();
+        found.ok_or_else(|| Error::Model("the model left a row out".into()))
+    }
+
     /// Counts rows that were asked for and that the caller knew already.
     pub fn remembered(&self, rows: usize) {
         self.counter().remembered_rows += rows;
-    }
-
-    fn run_all<R: Readout>(&self, model: &dyn Model, rows: &[Row], readout: &R) -> Result<Vec<R::Value>> {
-        let mut found = Vec::with_capacity(rows.len());
-        let rows = asking(rows, readout.places());
-        self.passes(model.require_open()?, &rows, &readout.plan(), &mut |range, pass| {
-            found.extend(readout.read(&rows[range], pass)?);
-            Ok(())
-        })?;
-        Ok(found)
     }
 
     /// Runs rows and hands on what was read with their places, batch by batch: what came before an error is not lost.
@@ -111,15 +112,19 @@ impl Driver {
         let small = |output: &Logits| memory::is_small(output).then(|| output.clone());
         if let Some(open) = model.open() {
             let rows = asking(rows, readout.places());
-            return self.passes(open, &rows, &readout.plan(), &mut |range, pass| {
+            let (plan, read) = (readout.plan(), &mut |range: Range<usize>, pass: &dyn Pass| {
                 let values = readout.read(&rows[range.clone()], pass)?;
                 let by_output = readout.of_output().is_some();
                 let output = |i: usize| pass.logits().get(i).filter(|_| by_output).and_then(small);
                 let answer = |(i, value)| Answered { value, output: output(i) };
                 hand_on(range, values.into_iter().enumerate().map(answer).collect())
             });
+            return match readout.along() {
+                Some(along) => self.moves(Planned { open, rows: &rows, plan: &plan }, along, read),
+                None => self.passes(open, &rows, &plan, read),
+            };
         }
-        let reader = readout.of_output().ok_or_else(no_inside)?;
+        let Some(reader) = readout.of_output() else { return model.require_open().map(|_| ()) };
         let examples = rows.iter().map(example).collect::<Result<Vec<Example>>>()?;
         self.check_stop()?;
         model.predict_each(&examples, &mut |range, predictions| {
@@ -129,11 +134,14 @@ impl Driver {
                 let output = logits(prediction)?;
                 Ok(Answered { value: reader.of(row, &output)?, output: small(&output) })
             };
-            hand_on(range, rows.iter().zip(&predictions).map(answer).collect::<Result<_>>()?)
+            hand_on(range, rows.iter().zip(&predictions).map(answer).collect::<Result<_>>()?)?;
+            self.tell();
+            // What was answered is kept, and nothing more is asked for.
+            self.check_stop()
         })
     }
 
-    pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
+    pub(super) fn memory(&self) -> MutexGuard<'_, PredictionCache> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -193,10 +201,6 @@ impl<R: Readout> Known<'_, R> {
     }
 }
 
-fn no_inside() -> Error {
-    Error::Unsupported("a model that gives predictions only has no inside to read".into())
-}
-
 /// A row as a text.
 fn example(row: &Row) -> Result<Example> {
     match row.edits.first() {
@@ -210,14 +214,14 @@ fn example(row: &Row) -> Result<Example> {
 
 fn logits(prediction: &Prediction) -> Result<Logits> {
     let data: Vec<f64> = match &prediction.scores {
-        Scores::Classes(classes) => {
+        Scores::Classes { scores: classes, .. } => {
             classes.iter().map(|class| class.logit.unwrap_or_else(|| class.prob.max(LEAST).ln())).collect()
         }
-        Scores::Labels(labels) => {
+        Scores::Labels { scores: labels, .. } => {
             let odds = |prob: f64| prob.max(LEAST).ln() - (1.0 - prob).max(LEAST).ln();
             labels.iter().map(|label| label.logit.unwrap_or_else(|| odds(label.prob))).collect()
         }
-        Scores::Value(value) => vec![*value],
+        Scores::Value { value } => vec![*value],
         _ => {
             return Err(Error::Unsupported(
                 "a model that gives predictions only is explained where it gives classes, labels or a number"

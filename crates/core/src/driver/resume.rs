@@ -35,7 +35,7 @@ impl Resumption {
     /// The same rows, each from its text's value at the cut.
     pub(super) fn rows(&self, rows: &[Row], starts: &[Arc<Array>]) -> Vec<Row> {
         let start = |row: &Row| starts[self.places[&Arc::as_ptr(&row.encoded)]].clone();
-        rows.iter().map(|row| row.clone().from(start(row))).collect()
+        rows.iter().map(|row| row.clone().starting_with(start(row))).collect()
     }
 }
 

@@ -1,10 +1,11 @@
 use super::consistent::{lengths, tokens, units};
 use super::{Checks, Subject, TokenText, UnitText, number};
 use crate::Result;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A score for each token and unit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attribution {
     /// What it is about.
     #[serde(flatten)]

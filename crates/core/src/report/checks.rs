@@ -1,10 +1,12 @@
+use super::Verdict;
 use super::consistent::{known, lengths};
 use crate::{Error, Result};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The measured evidence for one explanation. What was not measured is absent.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Checks {
     /// The evidence in plain words.
@@ -27,7 +29,7 @@ pub struct Checks {
     pub flip: Option<Flip>,
     /// Agreement with leaving out one unit at a time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub leave_one_out: Option<Weighed>,
+    pub leave_one_out: Option<RankAgreement>,
     /// F while units are removed, best first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion: Option<Curve>,
@@ -53,8 +55,30 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// Adds what a check without a field of its own found.
+    /// The names of the fields, under which nothing else can be added.
+    pub const FIELDS: [&str; 13] = [
+        "verdict",
+        "completeness",
+        "hiding",
+        "comprehensiveness",
+        "sufficiency",
+        "flip",
+        "leave_one_out",
+        "deletion",
+        "insertion",
+        "sensitivity",
+        "infidelity",
+        "stability",
+        "randomisation",
+    ];
+
+    /// Adds what a check without a field of its own found, under a name that is none of [`Self::FIELDS`].
     pub fn add(&mut self, name: &str, found: &impl Serialize) -> Result<()> {
+        if Self::FIELDS.contains(&name) {
+            return Err(Error::Request(format!(
+                "'{name}' is a field of the checks; add it under another name"
+            )));
+        }
         let value =
             serde_json::to_value(found).map_err(|error| Error::Request(format!("{name}: {error}")))?;
         self.others.insert(name.to_owned(), value);
@@ -83,17 +107,8 @@ impl Checks {
     }
 }
 
-/// The evidence in plain words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// One sentence.
-    pub sentence: String,
-    /// What failed, worst first; empty where nothing did.
-    pub failures: Vec<String>,
-}
-
 /// Whether scores add up: gap = |sum − difference| / max(|difference|, 0.1·Σ|score|).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Completeness {
     /// Of all scores, special tokens included.
     pub sum: f64,
@@ -127,9 +142,9 @@ impl Completeness {
 }
 
 /// What scores sum to at one layer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerSum {
-    /// Where.
+    /// The layer's site by name.
     pub site: String,
     /// Of the scores, and of what biases below took.
     pub sum: f64,
@@ -138,7 +153,7 @@ pub struct LayerSum {
 }
 
 /// How units were hidden, and what was read then.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hiding {
     /// How a unit becomes absent: delete, mask, pad, unk or zero.
     pub masker: String,
@@ -151,16 +166,16 @@ pub struct Hiding {
 }
 
 /// What hiding units, or all others, does to F: one figure a bin, and their mean (AOPC).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Erasure {
     /// The share of units in each bin.
     pub bins: Vec<f64>,
     /// By the explanation's own ranking.
-    pub own: Drop,
+    pub own: UnitDrop,
     /// By that ranking upside down.
-    pub reversed: Drop,
+    pub reversed: UnitDrop,
     /// By random rankings, one each.
-    pub random: Vec<Drop>,
+    pub random: Vec<UnitDrop>,
     /// The mean over bins of ln p(after) − ln p(before), by the explanation's own ranking, with p the probability of what
     /// was decided; none where nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,7 +187,7 @@ impl Erasure {
         let Self { bins, own, reversed, random, .. } = self;
         lengths("own", own.values.len(), "bins", bins.len())?;
         lengths("reversed", reversed.values.len(), "bins", bins.len())?;
-        let one = |(index, drop): (usize, &Drop)| {
+        let one = |(index, drop): (usize, &UnitDrop)| {
             lengths(&format!("random[{index}]"), drop.values.len(), "bins", bins.len())
         };
         random.iter().enumerate().try_for_each(one)
@@ -180,15 +195,15 @@ impl Erasure {
 }
 
 /// F before minus F after, by bin.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Drop {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UnitDrop {
     /// One a bin.
     pub values: Vec<f64>,
-    /// Their mean.
+    /// The mean of the drops over all bins.
     pub mean: f64,
 }
 
-impl Drop {
+impl UnitDrop {
     /// The drops of each bin.
     pub fn new(values: Vec<f64>) -> Self {
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
@@ -197,7 +212,7 @@ impl Drop {
 }
 
 /// The smallest top-ranked set, of those tried, whose removal changes the decision.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flip {
     /// Indices of the units, best first; empty where none of those tried did.
     pub units: Vec<usize>,
@@ -214,8 +229,8 @@ pub struct Flip {
 }
 
 /// Kendall's τ_b, with ties, and its two-sided p-value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Weighed {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RankAgreement {
     /// From −1 to 1; none where one side is all ties.
     pub tau: Option<f64>,
     /// The chance of such a τ without any relation.
@@ -229,7 +244,7 @@ pub struct Weighed {
 }
 
 /// F along a ranking.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Curve {
     /// The share of units removed or put back.
     pub shares: Vec<f64>,
@@ -254,7 +269,7 @@ impl Curve {
 }
 
 /// How far the scores move within a small ball around the input.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sensitivity {
     /// The largest ‖Φ(x + δ) − Φ(x)‖ / ‖Φ(x)‖ found.
     pub relative: f64,
@@ -267,7 +282,7 @@ pub struct Sensitivity {
 }
 
 /// E\[(I·Φ − (F(x) − F(x − I)))²\] over random perturbations I.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Infidelity {
     /// With the scores as they are.
     pub value: f64,
@@ -282,11 +297,11 @@ pub struct Infidelity {
 }
 
 /// How alike the scores are under noise in the embeddings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stability {
     /// The mean rank correlation (Spearman) with the original; all ties count as none.
     pub correlation: f64,
-    /// The lowest.
+    /// The lowest correlation of all draws.
     pub worst: f64,
     /// The noise's standard deviation as a share of the embeddings' range.
     pub noise: f64,
@@ -297,7 +312,7 @@ pub struct Stability {
 }
 
 /// The scores of a model whose top is random, compared with the original.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Randomisation {
     /// The last part that was made random; everything above it is too.
     pub down_to: String,
@@ -305,4 +320,22 @@ pub struct Randomisation {
     pub correlation: f64,
     /// The same of their absolute values.
     pub absolute: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_is_added_hides_no_field() {
+        let schema = schemars::schema_for!(Checks);
+        let fields = schema.get("properties").and_then(|fields| fields.as_object()).unwrap();
+        let fields: BTreeSet<&str> = fields.keys().map(String::as_str).collect();
+        assert_eq!(fields, BTreeSet::from(Checks::FIELDS));
+        let mut checks = Checks::default();
+        assert!(checks.add("flip", &1).unwrap_err().to_string().contains("'flip' is a field"));
+        checks.add("flips", &1).unwrap();
+        assert_eq!(checks.others.len(), 1);
+    }
 }

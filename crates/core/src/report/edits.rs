@@ -1,10 +1,11 @@
 use super::consistent::{fields, says, slice};
-use super::{Answered, Subject, Verdict, number};
-use crate::{Error, Field, Result, Span};
+use super::{Subject, Verdict, number};
+use crate::{Error, Field, Result, Scores, Span};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Changes of the text and what the model says then.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Edits {
     /// What it is about.
     #[serde(flatten)]
@@ -23,14 +24,14 @@ pub struct Edits {
 }
 
 /// A changed text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Edited {
     /// The text as it became.
     pub input: Vec<Field>,
     /// What was changed, in the order of the original text.
     pub swaps: Vec<Swap>,
     /// What the model says of it.
-    pub prediction: Answered,
+    pub prediction: Scores,
     /// F of it.
     #[serde(serialize_with = "number::short")]
     pub value: f64,
@@ -39,11 +40,11 @@ pub struct Edited {
 }
 
 /// One change: bytes of the original text become something else.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Swap {
-    /// Which field.
+    /// Which field of the input it stands in, from 0.
     pub field: usize,
-    /// First byte.
+    /// Its first byte in the field.
     pub start: usize,
     /// One past the last; the start itself where something is put in.
     pub end: usize,
@@ -54,7 +55,7 @@ pub struct Swap {
 }
 
 /// How often something happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Chance {
     /// Times that it did.
     pub hits: usize,

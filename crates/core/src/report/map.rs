@@ -1,10 +1,11 @@
 use super::consistent::{lengths, tokens};
 use super::{Completeness, Subject, TokenText, number};
 use crate::Result;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A score for each token at each of several sites.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Map {
     /// What it is about.
     #[serde(flatten)]
@@ -16,9 +17,9 @@ pub struct Map {
 }
 
 /// One row of a [`Map`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MapLayer {
-    /// Where.
+    /// The layer's site by name.
     pub site: String,
     /// One a token.
     #[serde(serialize_with = "number::short_each")]
@@ -33,17 +34,17 @@ pub struct MapLayer {
 }
 
 /// How one token's score is spread over the units of a site.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
-    /// The smallest.
+    /// The smallest value of all.
     pub min: f64,
     /// A quarter of the units lie below.
     pub lower: f64,
-    /// Half do.
+    /// Half of the values lie below it.
     pub median: f64,
     /// Three quarters do.
     pub upper: f64,
-    /// The largest.
+    /// The largest value of all.
     pub max: f64,
     /// −Σ p log₂ p over the units, with p the shares of |score|.
     pub entropy: f64,

@@ -6,7 +6,7 @@ use std::fmt;
 /// A number for output: one that came from an f32 is written with the digits of an f32, not of its f64 image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Number(
-    /// The number.
+    /// The number itself, finite or not.
     pub f64,
 );
 
@@ -31,7 +31,7 @@ pub fn short_or_null<S: Serializer>(value: &Option<f64>, serializer: S) -> Resul
     value.map(Number).serialize(serializer)
 }
 
-/// For lists.
+/// The same for each number of a list.
 pub fn short_each<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(values.iter().copied().map(Number))
 }

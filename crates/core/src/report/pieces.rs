@@ -1,8 +1,9 @@
 use crate::{Encoded, Span, Unit};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One model token as a report shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenText {
     /// The vocabulary's string.
     pub piece: String,
@@ -10,7 +11,7 @@ pub struct TokenText {
     pub text: Option<String>,
     /// Which field they are of.
     pub field: Option<usize>,
-    /// First byte.
+    /// Its first byte in the field; none for special tokens.
     pub start: Option<usize>,
     /// One past the last.
     pub end: Option<usize>,
@@ -19,13 +20,13 @@ pub struct TokenText {
 }
 
 /// One unit as a report shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitText {
     /// The bytes of the text.
     pub text: String,
     /// Which field they are of.
     pub field: usize,
-    /// First byte.
+    /// Its first byte in the field.
     pub start: usize,
     /// One past the last.
     pub end: usize,

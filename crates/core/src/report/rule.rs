@@ -1,12 +1,13 @@
 use super::consistent::{fields, known, units};
 use super::{Subject, UnitText, Verdict, number};
 use crate::{Field, Result};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An estimate with the bounds of its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bounded {
-    /// The estimate.
+    /// The estimate, between the bounds.
     #[serde(serialize_with = "number::short")]
     pub value: f64,
     /// The lower bound.
@@ -18,7 +19,7 @@ pub struct Bounded {
 }
 
 /// Units of the text that hold the answer, whatever happens to the others: "if … then …".
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rule {
     /// What it is about.
     #[serde(flatten)]
@@ -49,7 +50,7 @@ pub struct Rule {
 }
 
 /// A rule on the way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RuleStep {
     /// The units that must stay.
     pub conditions: Vec<usize>,

@@ -1,15 +1,16 @@
 use super::consistent::lengths;
 use crate::Result;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Named columns of numbers and words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// What it shows.
     pub title: String,
     /// The heads of the columns.
     pub columns: Vec<String>,
-    /// The rows.
+    /// One list of cells a row, as long as the columns.
     pub rows: Vec<Vec<Cell>>,
     /// What the reader must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -17,19 +18,19 @@ pub struct Table {
 }
 
 /// One entry of a [`Table`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Cell {
     /// A number, with its standard error where it is an estimate.
     Estimate {
-        /// The number.
+        /// The mean over texts.
         mean: f64,
         /// Its standard error.
         error: f64,
     },
-    /// A number.
+    /// A number without an error.
     Number(f64),
-    /// A word.
+    /// A word or a sentence.
     Word(String),
     /// Nothing to say.
     Empty,

@@ -50,14 +50,14 @@ impl Target {
     }
 
     /// Whether it is a value at a site.
-    pub fn is_unit(&self) -> bool {
-        matches!(self.quantity, Quantity::Unit(..))
+    pub fn is_neuron(&self) -> bool {
+        matches!(self.quantity, Quantity::Neuron(..))
     }
 
     /// The site of a unit and one index an axis; none is a sum over that axis.
     pub fn unit(&self) -> Option<(Site, &[Option<usize>])> {
         match &self.quantity {
-            Quantity::Unit(site, at) => Some((*site, at)),
+            Quantity::Neuron(site, at) => Some((*site, at)),
             _ => None,
         }
     }

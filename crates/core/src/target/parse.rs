@@ -13,7 +13,7 @@ impl FromStr for Target {
         let (body, scale) = split_scale(text);
         let quantity = parse_quantity(body)
             .ok_or_else(|| Error::Request(format!("'{text}' is not a target; the targets are {FORMS}")))?;
-        let unscaled = matches!(quantity, Quantity::Loss(_) | Quantity::Unit(..));
+        let unscaled = matches!(quantity, Quantity::Loss(_) | Quantity::Neuron(..));
         if unscaled && scale.is_some() {
             return Err(Error::Request(format!(
                 "target '{text}': a loss or a unit is a plain number; leave off the scale"
@@ -61,7 +61,7 @@ fn placed(at: &str) -> Option<(usize, Choice)> {
 fn parse_unit(at: &str) -> Option<Quantity> {
     let (site, indices) = at.strip_suffix(']')?.split_once('[')?;
     let index = |text: &str| if text.trim() == "*" { Some(None) } else { text.trim().parse().ok().map(Some) };
-    Some(Quantity::Unit(site.parse::<Site>().ok()?, indices.split(',').map(index).collect::<Option<_>>()?))
+    Some(Quantity::Neuron(site.parse::<Site>().ok()?, indices.split(',').map(index).collect::<Option<_>>()?))
 }
 
 impl fmt::Display for Target {
@@ -76,7 +76,7 @@ impl fmt::Display for Target {
             Quantity::Answer(_) => f.write_str("answer")?,
             Quantity::Tag(position, label) => write!(f, "tag:{position}={}", label.name)?,
             Quantity::Token(position, word) => write!(f, "token:{position}={}", word.name)?,
-            Quantity::Unit(site, at) => {
+            Quantity::Neuron(site, at) => {
                 let index = |i: &Option<usize>| i.map_or("*".to_string(), |i| i.to_string());
                 write!(f, "unit:{site}[{}]", at.iter().map(index).collect::<Vec<_>>().join(","))?;
             }

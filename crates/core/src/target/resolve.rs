@@ -19,7 +19,7 @@ impl Target {
 
     /// The same with the whole vocabulary, so that a word which is predicted can be named.
     pub fn resolve_in(&self, reading: &Reading<'_>, label: Option<&Label>) -> Result<Self> {
-        if self.is_unit() {
+        if self.is_neuron() {
             return Ok(self.clone());
         }
         let card = reading.card;
@@ -31,7 +31,7 @@ impl Target {
 
     fn scale_of(&self, quantity: &Quantity) -> Option<Scale> {
         match quantity {
-            Quantity::Loss(_) | Quantity::Unit(..) => None,
+            Quantity::Loss(_) | Quantity::Neuron(..) => None,
             _ => Some(self.scale.unwrap_or(Scale::Logit)),
         }
     }
@@ -48,7 +48,7 @@ impl Target {
 
 /// The output that a quantity is made concrete for.
 pub struct Resolving<'a> {
-    /// The output.
+    /// The output that the target is resolved against.
     pub reading: Reading<'a>,
     /// What it should have been, where that is known.
     pub label: Option<&'a Label>,

@@ -6,10 +6,10 @@ impl Target {
     pub fn value(&self, card: &Card, pass: &dyn Pass, row: usize) -> Result<f64> {
         let logits = logits_of(pass, row)?;
         match &self.quantity {
-            Quantity::Unit(site, at) if *site == pass.outputs() => {
+            Quantity::Neuron(site, at) if *site == pass.outputs() => {
                 self.selected(&logits.shape, at)?.iter().map(|&i| Ok(logits.data[i])).sum()
             }
-            Quantity::Unit(site, at) => {
+            Quantity::Neuron(site, at) => {
                 let value = pass.value(*site, row)?;
                 Ok(self.selected(&value.shape, at)?.iter().map(|&i| f64::from(value.data[i])).sum())
             }
@@ -21,7 +21,7 @@ impl Target {
     pub fn seeds(&self, card: &Card, pass: &dyn Pass, row: usize) -> Result<Vec<Seed>> {
         let logits = logits_of(pass, row)?;
         let (site, cotangent) = match &self.quantity {
-            Quantity::Unit(site, at) => {
+            Quantity::Neuron(site, at) => {
                 let inside = *site != pass.outputs();
                 let shape = if inside { pass.value(*site, row)?.shape } else { logits.shape.clone() };
                 let mut cotangent = Array::zeros(shape);
@@ -48,7 +48,7 @@ impl Target {
         row: usize,
         baseline: usize,
     ) -> Result<Vec<Seed>> {
-        if matches!(self.quantity, Quantity::Unit(..)) {
+        if matches!(self.quantity, Quantity::Neuron(..)) {
             return self.seeds(card, pass, row);
         }
         let (logits, other) = (logits_of(pass, row)?, logits_of(pass, baseline)?);
@@ -199,10 +199,10 @@ pub enum Norm {
         first: usize,
         /// From each to the next.
         stride: usize,
-        /// How many.
+        /// How many logits compete.
         count: usize,
     },
-    /// A sigmoid.
+    /// A sigmoid: the label applies.
     On,
     /// One minus a sigmoid: the label does not apply.
     Off,

@@ -41,7 +41,7 @@ impl Task for Classification {
 
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {
         let logits = &reading.logits.data;
-        Ok(Scores::Classes(whole_text::classes(reading.card, logits, &softmax(logits))))
+        Ok(Scores::classes(whole_text::classes(reading.card, logits, &softmax(logits))))
     }
 
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {

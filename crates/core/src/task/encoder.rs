@@ -4,12 +4,12 @@ use crate::{Axis, Card, Error, Logits, Quantity, Result, Scores, Target};
 
 /// No head: a vector.
 #[derive(Debug, Clone, Copy)]
-pub struct Encoder;
+pub struct BareEncoder;
 
 /// No head: a vector.
-pub static ENCODER: Encoder = Encoder;
+pub static ENCODER: BareEncoder = BareEncoder;
 
-impl Task for Encoder {
+impl Task for BareEncoder {
     fn name(&self) -> &'static str {
         "encoder"
     }
@@ -35,7 +35,7 @@ impl Task for Encoder {
     }
 
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {
-        Ok(Scores::Vector(reading.logits.data.iter().map(|&x| x as f32).collect()))
+        Ok(Scores::Vector { vector: reading.logits.data.iter().map(|&x| x as f32).collect() })
     }
 
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {

@@ -1,6 +1,6 @@
 use super::{Contest, Decided, Labelled, Reading, Spelling, Task, Widths, by_token};
 use crate::target::{Resolving, Term};
-use crate::{Axis, Card, Label, Logits, Quantity, Result, Scores, Target};
+use crate::{Axis, Card, Logits, Quantity, Result, Scores, Target};
 
 /// The word behind each mask.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,7 @@ impl Task for MaskedLanguageModel {
 
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {
         let masked = (0..reading.encoded.len()).filter(|&position| reading.is_masked(position));
-        Ok(Scores::Fills(masked.map(|position| reading.words_at(position)).collect()))
+        Ok(Scores::Fills { masks: masked.map(|position| reading.words_at(position)).collect() })
     }
 
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {
@@ -66,12 +66,7 @@ impl Task for MaskedLanguageModel {
     }
 
     fn terms(&self, _: &Card, target: &Target, logits: &Logits) -> Result<Vec<Term>> {
-        match &target.quantity {
-            Quantity::Token(position, word) => Ok(vec![Term::at(*position, target.index(word)?, logits)]),
-            Quantity::Loss(Some(Label::Tokens(classes))) => by_token::loss_terms(classes, logits),
-            Quantity::Loss(Some(_)) => Err(Labelled::Tokens.misfit()),
-            _ => Err(target.unresolved()),
-        }
+        by_token::terms(target, logits)
     }
 
     fn contest(&self, quantity: &Quantity) -> Option<Contest> {

@@ -38,11 +38,11 @@ impl Task for MultiLabel {
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {
         let logits = &reading.logits.data;
         let probs: Vec<f64> = logits.iter().copied().map(sigmoid).collect();
-        Ok(Scores::Labels(whole_text::classes(reading.card, logits, &probs)))
+        Ok(Scores::labels(whole_text::classes(reading.card, logits, &probs)))
     }
 
     fn plain_scores(&self, card: &Card, logits: &Logits) -> Scores {
-        Scores::Labels(whole_text::named(card, logits.data.iter().copied().map(sigmoid)))
+        Scores::labels(whole_text::named(card, logits.data.iter().copied().map(sigmoid)))
     }
 
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {

@@ -150,7 +150,7 @@ mod tests {
         let field = |text: &str| Field { name: String::new(), text: text.into() };
         let token = |field: Option<usize>| Token {
             id: 0,
-            kind: 0,
+            type_id: 0,
             piece: String::new(),
             span: field.map(|field| Span { field, start: 0, end: 1 }),
             special: field.is_none(),
@@ -172,7 +172,7 @@ mod tests {
     fn answers_have_at_most_fifteen_tokens() {
         let token = Token {
             id: 0,
-            kind: 0,
+            type_id: 0,
             piece: String::new(),
             span: Some(Span { field: 0, start: 0, end: 1 }),
             special: false,

@@ -2,11 +2,11 @@ use super::{Labelled, Reading, Spelling, Task, Widths, whole_text};
 use crate::target::{Resolving, Term};
 use crate::{Axis, Card, Choice, Error, Label, Logits, Quantity, Result, Scores, Target};
 
-/// A number.
+/// One number for a text or a pair.
 #[derive(Debug, Clone, Copy)]
 pub struct Regression;
 
-/// A number.
+/// The one value of [`Regression`].
 pub static REGRESSION: Regression = Regression;
 
 impl Task for Regression {
@@ -39,7 +39,7 @@ impl Task for Regression {
     }
 
     fn plain_scores(&self, _: &Card, logits: &Logits) -> Scores {
-        Scores::Value(logits.data.first().copied().unwrap_or(f64::NAN))
+        Scores::Value { value: logits.data.first().copied().unwrap_or(f64::NAN) }
     }
 
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {

@@ -1,7 +1,7 @@
 use super::contest::softmax;
 use super::{Contest, Labelled, Reading, Spelling, Task, Widths, by_token};
 use crate::target::{Resolving, Term};
-use crate::{Axis, Card, Label, Logits, Quantity, Result, Scores, Tag, Target, Unit, Units};
+use crate::{Axis, Card, Logits, Quantity, Result, Scores, Tag, Target, Unit, Units};
 
 /// A label for every word.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ impl Task for TokenClassification {
 
     fn scores(&self, reading: &Reading<'_>) -> Result<Scores> {
         let tag = |unit: Unit| tag(reading, &unit);
-        Ok(Scores::Tags(Units::Word.of(reading.encoded).into_iter().filter_map(tag).collect()))
+        Ok(Scores::Tags { tags: Units::Word.of(reading.encoded).into_iter().filter_map(tag).collect() })
     }
 
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {
@@ -44,12 +44,7 @@ impl Task for TokenClassification {
     }
 
     fn terms(&self, _: &Card, target: &Target, logits: &Logits) -> Result<Vec<Term>> {
-        match &target.quantity {
-            Quantity::Tag(position, label) => Ok(vec![Term::at(*position, target.index(label)?, logits)]),
-            Quantity::Loss(Some(Label::Tokens(classes))) => by_token::loss_terms(classes, logits),
-            Quantity::Loss(Some(_)) => Err(Labelled::Tokens.misfit()),
-            _ => Err(target.unresolved()),
-        }
+        by_token::terms(target, logits)
     }
 
     fn contest(&self, quantity: &Quantity) -> Option<Contest> {

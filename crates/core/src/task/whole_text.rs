@@ -90,7 +90,7 @@ pub(super) fn classes(card: &Card, logits: &[f64], probs: &[f64]) -> Vec<ClassSc
 /// Classes of a black box, whose logits are not its own.
 pub(super) fn plain(card: &Card, logits: &Logits) -> Scores {
     let total: f64 = logits.data.iter().map(|z| z.exp()).sum();
-    Scores::Classes(named(card, logits.data.iter().map(|z| z.exp() / total)))
+    Scores::classes(named(card, logits.data.iter().map(|z| z.exp() / total)))
 }
 
 /// Probabilities with their labels and no logits.

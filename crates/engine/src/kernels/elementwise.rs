@@ -122,7 +122,7 @@ fn sigmoids<T: Scalar>(x: T) -> (T, T) {
     if T::default().above(x) { (small * large, large) } else { (large, small * large) }
 }
 
-/// −|x|.
+/// Minus the size: −|x|, without a branch.
 #[inline(always)]
 fn minus_size<T: Scalar>(x: T) -> T {
     if x.above(T::default()) { -x } else { x }

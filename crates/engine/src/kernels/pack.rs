@@ -1,39 +1,61 @@
 //! The weight of a product as panels: narrow columns of it, laid out as they are read.
 
-use std::sync::OnceLock;
+use super::lanes::Lanes;
+use super::machine::{Blocking, RUN};
+use super::turn::{TURN, turn};
+use pulp::{Simd, WithSimd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-#[cfg(target_arch = "x86_64")]
-use {super::panel::available, crate::gemm::View, std::arch::x86_64::*};
+/// What kept panels of all weights together may take.
+#[derive(Debug)]
+pub struct PanelBudget(AtomicUsize);
 
-/// Columns of a panel: two registers.
-pub(crate) const COLUMNS: usize = 16;
+impl PanelBudget {
+    /// This many bytes.
+    pub fn new(bytes: usize) -> Arc<Self> {
+        Arc::new(Self(AtomicUsize::new(bytes)))
+    }
 
-/// Inner elements of a panel, so that it takes half of the first-level cache.
-pub(super) const SWEEP: usize = 256;
+    /// Takes bytes where there are as many.
+    fn take(&self, bytes: usize) -> bool {
+        let less = |left: usize| left.checked_sub(bytes);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+}
 
 /// The panels of one weight for one direction, made when it has multiplied so many rows that copying it pays.
-#[derive(Debug, Default)]
-pub(crate) struct Pack {
+#[derive(Debug)]
+pub(crate) struct Pack<R> {
+    budget: Arc<PanelBudget>,
     rows: AtomicUsize,
     claimed: AtomicBool,
-    panels: OnceLock<Vec<f32>>,
+    panels: OnceLock<Vec<R>>,
 }
 
 /// Rows after which a copy has cost less than doing without.
 const ROWS_UNTIL_KEPT: usize = 128;
 
-impl Pack {
-    /// All panels of w, for a product of `rows`; none where it is too early, or while another thread makes them.
+impl<R> Pack<R> {
+    /// A pack that holds no panels yet.
+    pub(crate) fn new(budget: &Arc<PanelBudget>) -> Self {
+        let (rows, claimed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Self { budget: budget.clone(), rows, claimed, panels: OnceLock::new() }
+    }
+}
+
+impl<R: Lanes> Pack<R> {
+    /// All panels of w, for a product of `rows`; none where it is too early, where the budget is spent, or while another
+    /// thread makes them.
     ///
     /// Panics where they were made of a weight of another size, which is a defect of the caller.
-    pub(crate) fn panels(&self, rows: usize, w: Weight<'_>) -> Option<&[f32]> {
+    pub(crate) fn panels(&self, rows: usize, w: Weight<'_, R>) -> Option<&[R]> {
         let panels = self.made(rows, w)?;
         assert_eq!(panels.len(), w.panels_len(), "panels of a weight of another size");
         Some(panels)
     }
 
-    fn made(&self, rows: usize, w: Weight<'_>) -> Option<&[f32]> {
+    fn made(&self, rows: usize, w: Weight<'_, R>) -> Option<&[R]> {
         if let Some(panels) = self.panels.get() {
             return Some(panels);
         }
@@ -41,18 +63,27 @@ impl Pack {
         if !enough || self.claimed.swap(true, Ordering::Relaxed) {
             return None;
         }
-        Some(self.panels.get_or_init(|| w.panels()))
+        let affordable = self.budget.take(w.panels_len() * size_of::<R>());
+        affordable.then(|| self.panels.get_or_init(|| w.panels()).as_slice())
     }
 }
 
-/// w\[k, n\], of which either rows or columns are contiguous.
+impl<R> Drop for Pack<R> {
+    fn drop(&mut self) {
+        let bytes = self.panels.get().map_or(0, |panels| size_of_val(panels.as_slice()));
+        self.budget.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// w\[k, n\] inside a slice: element (i, c) is at `i · row + c · col`.
 #[derive(Clone, Copy)]
-pub(crate) struct Weight<'a> {
-    pub(crate) data: &'a [f32],
-    pub(crate) row: usize,
-    pub(crate) col: usize,
+pub(crate) struct Weight<'a, R> {
+    data: &'a [R],
+    pub(super) row: usize,
+    pub(super) col: usize,
     /// Its inner length and columns.
-    pub(crate) size: (usize, usize),
+    pub(super) size: (usize, usize),
+    pub(super) blocking: Blocking,
 }
 
 /// A part of w: `length` inner elements from `start` on, `width` columns from `column` on.
@@ -64,135 +95,132 @@ pub(super) struct Part {
     pub(super) width: usize,
 }
 
-impl Weight<'_> {
-    /// Inner elements a sweep: all sweeps of about the same length, in whole registers.
+impl<'a, R: Lanes> Weight<'a, R> {
+    /// A weight; panics where it leaves its slice, which is a defect of the caller.
+    pub(crate) fn new(
+        data: &'a [R],
+        (row, col): (usize, usize),
+        size: (usize, usize),
+        blocking: Blocking,
+    ) -> Self {
+        let view = crate::gemm::View { offset: 0, row, col };
+        assert!(view.fits(size.0, size.1, data.len()), "panels: the weight leaves its slice");
+        Self { data, row, col, size, blocking }
+    }
+
+    /// Columns of a panel.
+    pub(crate) fn columns(self) -> usize {
+        self.blocking.columns::<R>()
+    }
+
+    /// Inner elements a sweep: whole runs, about as many in all sweeps.
     pub(super) fn sweep(self) -> usize {
-        let k = self.size.0;
-        k.div_ceil(k.div_ceil(SWEEP) * 8) * 8
+        let runs = self.size.0.div_ceil(RUN);
+        runs.div_ceil(runs.div_ceil(self.blocking.runs)) * RUN
     }
 
     /// The part of one panel.
     pub(super) fn part(self, start: usize, column: usize, last: usize) -> Part {
         let length = self.sweep().min(self.size.0 - start);
-        Part { start, length, column, width: COLUMNS.min(last - column) }
+        Part { start, length, column, width: self.columns().min(last - column) }
     }
 
     /// Where a panel lies among all of them.
     pub(super) fn offset(self, part: Part) -> usize {
-        part.start * self.size.1.next_multiple_of(COLUMNS) + part.column * part.length
+        part.start * self.size.1.next_multiple_of(self.columns()) + part.column * part.length
     }
 
     /// Elements of all panels together.
     fn panels_len(self) -> usize {
-        self.size.0 * self.size.1.next_multiple_of(COLUMNS)
+        self.size.0 * self.size.1.next_multiple_of(self.columns())
     }
 
-    /// Every panel, sweep by sweep; panics where the machine cannot or where w leaves its slice.
-    #[cfg(target_arch = "x86_64")]
-    fn panels(self) -> Vec<f32> {
+    /// Where an element lies; beyond the slice only for hints.
+    pub(super) fn at(self, inner: usize, column: usize) -> *const R {
+        self.data.as_ptr().wrapping_add(inner * self.row + column * self.col)
+    }
+
+    /// Every panel, sweep by sweep.
+    fn panels(self) -> Vec<R> {
         let (k, n) = self.size;
-        let view = View { offset: 0, row: self.row, col: self.col };
-        assert!(available(), "panels: this machine has no AVX2 and FMA");
-        assert!(view.fits(k, n, self.data.len()), "panels: the weight leaves its slice");
-        let mut all = vec![0.0; self.panels_len()];
+        let mut all = vec![R::default(); self.panels_len()];
         for start in (0..k).step_by(self.sweep()) {
-            for column in (0..n).step_by(COLUMNS) {
+            for column in (0..n).step_by(self.columns()) {
                 let part = self.part(start, column, n);
-                let panel = &mut all[self.offset(part)..][..part.length * COLUMNS];
-                // SAFETY: asserted above; the part lies inside w and the panel has its length.
-                #[allow(unsafe_code, reason = "SIMD intrinsics over checked slices")]
-                unsafe {
-                    self.fill(panel.as_mut_ptr(), part);
-                }
+                let panel = &mut all[self.offset(part)..][..part.length * self.columns()];
+                self.blocking.tile.run(Fill { weight: self, part, panel });
             }
         }
         all
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code, reason = "SIMD intrinsics over checked slices")]
-impl Weight<'_> {
-    /// Copies a part of w.
+/// Copies one part of a weight.
+struct Fill<'a, R> {
+    weight: Weight<'a, R>,
+    part: Part,
+    panel: &'a mut [R],
+}
+
+impl<R: Lanes> WithSimd for Fill<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(unsafe_code, reason = "the panel has the length of its part")]
+    fn with_simd<S: Simd>(self, simd: S) {
+        assert_eq!(self.panel.len(), self.part.length * self.weight.columns(), "a panel of another length");
+        // SAFETY: the part lies inside w, and the panel has its length.
+        unsafe { self.weight.fill(simd, self.panel.as_mut_ptr(), self.part) }
+    }
+}
+
+#[allow(unsafe_code, reason = "vectors over checked slices")]
+impl<R: Lanes> Weight<'_, R> {
+    /// Copies a part of w; zero beyond its width.
     ///
     /// # Safety
-    /// [`available`] holds, the part lies inside w, and `to` is writable for its length times [`COLUMNS`].
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) unsafe fn fill(self, to: *mut f32, part: Part) {
+    /// The part lies inside w, and `to` is writable for its length times [`Weight::columns`].
+    #[inline(always)]
+    pub(super) unsafe fn fill<S: Simd>(self, simd: S, to: *mut R, part: Part) {
         let Part { start, length, column, width } = part;
+        let (columns, w) = (self.columns(), self.at(start, column));
+        // Whole blocks of a weight whose columns are contiguous are turned; what is left goes one by one.
+        let turns = self.row == 1 && columns.is_multiple_of(TURN);
+        let (long, wide) = if turns { (length - length % TURN, width - width % TURN) } else { (0, 0) };
         // SAFETY: reads stay inside the part, and writes below `length` rows of the panel.
         unsafe {
-            let w = self.data.as_ptr().add(start * self.row + column * self.col);
-            let mut done = 0;
-            if width == COLUMNS && self.col == 1 {
-                for i in 0..length {
-                    let from = w.add(i * self.row);
-                    _mm256_storeu_ps(to.add(i * 16), _mm256_loadu_ps(from));
-                    _mm256_storeu_ps(to.add(i * 16 + 8), _mm256_loadu_ps(from.add(8)));
-                }
-                done = length;
-            } else if width == COLUMNS && self.row == 1 {
-                done = length - length % 8;
-                for i in (0..done).step_by(8) {
-                    turn(w.add(i), self.col, to.add(i * 16));
-                    turn(w.add(i + 8 * self.col), self.col, to.add(i * 16 + 8));
+            for i in (0..long).step_by(TURN) {
+                for c in (0..wide).step_by(TURN) {
+                    turn(simd, w.add(i + c * self.col), self.col, to.add(i * columns + c), columns);
                 }
             }
-            for i in done..length {
-                for c in 0..COLUMNS {
-                    *to.add(i * 16 + c) = if c < width { *w.add(i * self.row + c * self.col) } else { 0.0 };
+            for i in 0..length {
+                let (from, to) = (w.add(i * self.row), to.add(i * columns));
+                if width == columns && self.col == 1 {
+                    let row = from.cast::<[R::Vector<S>; 2]>().read_unaligned();
+                    to.cast::<[R::Vector<S>; 2]>().write_unaligned(row);
+                    continue;
+                }
+                for c in if i < long { wide } else { 0 }..columns {
+                    *to.add(c) = if c < width { *from.add(c * self.col) } else { R::default() };
                 }
             }
-        }
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-impl Weight<'_> {
-    /// Never called: [`available`] is false.
-    fn panels(self) -> Vec<f32> {
-        Vec::new()
-    }
-}
-
-/// Eight rows of eight, turned into columns: element (r, c) goes to `to[16·c + r]`.
-///
-/// # Safety
-/// The machine has AVX2; the rows are readable and the columns writable.
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code, reason = "SIMD intrinsics over checked slices")]
-#[target_feature(enable = "avx2")]
-unsafe fn turn(from: *const f32, stride: usize, to: *mut f32) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let half = |r: usize, c: usize| {
-            let low = _mm256_castps128_ps256(_mm_loadu_ps(from.add(r * stride + c)));
-            _mm256_insertf128_ps(low, _mm_loadu_ps(from.add((r + 4) * stride + c)), 1)
-        };
-        for c in [0, 4] {
-            let (a, b, d, e) = (half(0, c), half(1, c), half(2, c), half(3, c));
-            let (ab, de) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(d, e));
-            let (hab, hde) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(d, e));
-            let to = to.add(16 * c);
-            _mm256_storeu_ps(to, _mm256_shuffle_ps(ab, de, 0b01_00_01_00));
-            _mm256_storeu_ps(to.add(16), _mm256_shuffle_ps(ab, de, 0b11_10_11_10));
-            _mm256_storeu_ps(to.add(32), _mm256_shuffle_ps(hab, hde, 0b01_00_01_00));
-            _mm256_storeu_ps(to.add(48), _mm256_shuffle_ps(hab, hde, 0b11_10_11_10));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::machine::{Caches, Tile};
     use super::*;
 
-    /// A weight \[k, n\] over as many elements as are given.
-    fn weight(data: &[f32], size: (usize, usize)) -> Weight<'_> {
-        Weight { data, row: size.1, col: 1, size }
+    /// A weight \[k, n\] over as many elements as are given, in panels of sixteen columns.
+    fn weight(data: &[f32], size: (usize, usize)) -> Weight<'_, f32> {
+        let caches = Caches { first_bytes: 32 << 10, second_bytes: 1 << 20 };
+        Weight::new(data, (size.1, 1), size, Blocking::new(Tile::Emulated(256), caches))
     }
 
     #[test]
-    #[cfg_attr(not(target_arch = "x86_64"), ignore = "there are no panels")]
     #[should_panic(expected = "panels: ")]
     fn a_weight_that_leaves_its_slice_is_not_read() {
         weight(&[0.0; 64], (8, 16)).panels();
@@ -202,9 +230,20 @@ mod tests {
     #[test]
     #[should_panic(expected = "panels of a weight of another size")]
     fn panels_of_a_smaller_weight_are_refused() {
-        let pack = Pack::default();
+        let pack = Pack::new(&PanelBudget::new(0));
         assert!(pack.panels.set(vec![0.0; 8 * 16]).is_ok());
         assert!(pack.panels(1, weight(&[0.0; 8 * 16], (8, 16))).is_some());
         pack.panels(1, weight(&[0.0; 8 * 32], (8, 32)));
+    }
+    #[test]
+    fn panels_are_kept_within_the_budget_and_give_it_back() {
+        let (data, bytes) = (vec![0.0; 8 * 16], 4 * 8 * 16);
+        let budget = PanelBudget::new(2 * bytes - 1);
+        let [first, second] = [Pack::new(&budget), Pack::new(&budget)];
+        assert!(first.panels(1, weight(&data, (8, 16))).is_none(), "too early");
+        assert!(first.panels(128, weight(&data, (8, 16))).is_some());
+        assert!(second.panels(129, weight(&data, (8, 16))).is_none(), "more than the budget");
+        drop(first);
+        assert!(Pack::new(&budget).panels(129, weight(&data, (8, 16))).is_some());
     }
 }

@@ -18,7 +18,7 @@ mod halves;
 mod reveal;
 mod softmax;
 
-use super::{Gradient, Sink, Table};
+use super::{Gradient, RuleTable, Sink};
 use crate::context::Context;
 use crate::kernels::elementwise;
 use crate::op::{Op, Unary};
@@ -34,7 +34,7 @@ pub struct DeepLift {
     pub reveal_cancel: bool,
 }
 
-impl<T: Real> Table<T> for DeepLift {
+impl<T: Real> RuleTable<T> for DeepLift {
     fn name(&self) -> &'static str {
         "deep lift"
     }

@@ -1,4 +1,4 @@
-use super::{Sink, Table};
+use super::{RuleTable, Sink};
 use crate::kernels::norm::Normalised;
 use crate::kernels::{attention, dropout, elementwise, linear, norm, rows, softmax};
 use crate::op::Op;
@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gradient;
 
-impl<T: Scalar> Table<T> for Gradient {
+impl<T: Scalar> RuleTable<T> for Gradient {
     fn name(&self) -> &'static str {
         "gradient"
     }

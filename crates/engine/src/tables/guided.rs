@@ -4,7 +4,7 @@
 //! Both were made for rectifiers. The smooth ones (both GELUs and SiLU) are treated alike, with their own derivative in
 //! guided backpropagation; tanh, sigmoid and every other operation follow the gradient.
 
-use super::{Gradient, Sink, Table};
+use super::{Gradient, RuleTable, Sink};
 use crate::kernels::elementwise;
 use crate::op::{Op, Unary};
 use crate::scalar::Scalar;
@@ -19,7 +19,7 @@ pub struct GuidedBackprop;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Deconvolution;
 
-impl<T: Scalar> Table<T> for GuidedBackprop {
+impl<T: Scalar> RuleTable<T> for GuidedBackprop {
     fn name(&self) -> &'static str {
         "guided backpropagation"
     }
@@ -35,7 +35,7 @@ impl<T: Scalar> Table<T> for GuidedBackprop {
     }
 }
 
-impl<T: Scalar> Table<T> for Deconvolution {
+impl<T: Scalar> RuleTable<T> for Deconvolution {
     fn name(&self) -> &'static str {
         "deconvolution"
     }

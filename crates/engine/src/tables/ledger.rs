@@ -26,7 +26,7 @@ impl Ledger {
         }
     }
 
-    /// Everything together.
+    /// The sum of all that was booked.
     pub fn total(&self) -> f64 {
         self.entries.values().flatten().sum()
     }

@@ -10,7 +10,7 @@
 //! Attention probabilities and the scale of a layer norm are constants; an activation hands its relevance on. What
 //! biases, added constants and stabilisers take is booked, so that nothing is lost unseen.
 
-use super::{Gradient, Sink, Table};
+use super::{Gradient, RuleTable, Sink};
 use crate::kernels::{elementwise, rows, signed};
 use crate::op::{Op, Unary};
 use crate::scalar::Real;
@@ -44,7 +44,7 @@ struct Share {
 /// Below this an input is too small to divide by; the derivative stands in and the difference is booked.
 const SMALL: f64 = 1e-6;
 
-impl<T: Real> Table<T> for Lrp {
+impl<T: Real> RuleTable<T> for Lrp {
     fn name(&self) -> &'static str {
         "lrp"
     }

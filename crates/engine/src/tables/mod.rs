@@ -1,6 +1,6 @@
 //! Rule tables: how a cotangent travels backward through each operation.
 //!
-//! A table is one implementation of [`Table`]; the operations know nothing of it. The plain [`Gradient`] serves every
+//! A table is one implementation of [`RuleTable`]; the operations know nothing of it. The plain [`Gradient`] serves every
 //! operation; other tables serve the plain ones and run on a tape in [`Mode::Lowered`](crate::Mode::Lowered).
 
 mod deep_lift;
@@ -22,7 +22,7 @@ use crate::tape::Node;
 use crate::tensor::Tensor;
 
 /// One rule for each operation it can handle.
-pub trait Table<T: Scalar>: Sync {
+pub trait RuleTable<T: Scalar>: Sync {
     /// Its name in messages.
     fn name(&self) -> &'static str;
 

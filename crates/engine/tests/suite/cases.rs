@@ -160,7 +160,7 @@ impl<T: Scalar> Case<T> {
     pub(crate) fn pull(
         &self,
         mode: Mode,
-        table: &dyn Table<T>,
+        table: &dyn RuleTable<T>,
         seed: &Tensor<T>,
     ) -> Result<Vec<Tensor<T>>, NoRule> {
         let pulls = self.pull_watched(mode, table, seed, &|_| true)?;
@@ -172,7 +172,7 @@ impl<T: Scalar> Case<T> {
     pub(crate) fn pull_watched(
         &self,
         mode: Mode,
-        table: &dyn Table<T>,
+        table: &dyn RuleTable<T>,
         seed: &Tensor<T>,
         watched: &dyn Fn(usize) -> bool,
     ) -> Result<Vec<Option<Tensor<T>>>, NoRule> {
@@ -190,7 +190,7 @@ impl<T: Scalar> Case<T> {
 impl Case<f64> {
     /// The distance of the rule from central differences, over every element of every input, and relative to the
     /// largest derivative where that is above one.
-    pub(crate) fn error(&self, mode: Mode, table: &dyn Table<f64>) -> Comparison {
+    pub(crate) fn error(&self, mode: Mode, table: &dyn RuleTable<f64>) -> Comparison {
         let value = self.value();
         let seed = Random::new(11).off_zero(value.rows(), value.cols());
         let pulls = self.pull(mode, table, &seed).unwrap();

@@ -24,7 +24,7 @@ impl Pair {
         Self { both: Case { name: text.name, op: twice(text), inputs }, values }
     }
 
-    fn pull(&self, table: &dyn Table<f64>) -> Result<Pulled, NoRule> {
+    fn pull(&self, table: &dyn RuleTable<f64>) -> Result<Pulled, NoRule> {
         let out = self.both.value();
         let half = out.data().len() / 2;
         let random = Random::new(11).off_zero::<f64>(out.rows(), out.cols());
@@ -35,7 +35,7 @@ impl Pair {
     }
 
     /// How far the shares of the inputs are from the difference of the output.
-    fn gap(&self, table: &dyn Table<f64>) -> Result<f64, NoRule> {
+    fn gap(&self, table: &dyn RuleTable<f64>) -> Result<f64, NoRule> {
         let (seed, pulls) = self.pull(table)?;
         let expected = dot(&seed, &difference(&self.both.value()));
         let mut found = 0.0;
@@ -143,7 +143,7 @@ fn same_patch(case: &Case<f64>) -> Op<f64> {
 /// The plain gradient at the text, as a rule for one kind of operation.
 struct Naive(OpKind);
 
-impl Table<f64> for Naive {
+impl RuleTable<f64> for Naive {
     fn name(&self) -> &'static str {
         "naive"
     }
@@ -167,6 +167,38 @@ fn the_gradient_in_place_of_any_rule_is_noticed() {
         let seen = gaps.iter().any(|gap| *gap > 1e-3) && gaps.iter().all(|gap| gap.is_finite());
         assert!(seen, "{kind:?}: {gaps:?}");
     }
+}
+
+/// Multipliers with one that is no number.
+struct Spoilt;
+
+impl RuleTable<f64> for Spoilt {
+    fn name(&self) -> &'static str {
+        "spoilt"
+    }
+
+    fn pull(&self, node: &Node<f64>, m: Tensor<f64>, sink: &mut Sink<'_, f64>) -> Option<()> {
+        RESCALE.pull(node, cases::nudged(&m, 0, f64::NAN), sink)
+    }
+}
+
+/// Whatever rule hands it on: what is dropped or picked elsewhere does not.
+#[test]
+fn a_planted_nan_is_noticed() {
+    let mut seen = std::collections::BTreeSet::new();
+    for pair in pairs(&cases::drawn(20)) {
+        let (Ok((_, found)), Ok((_, right))) = (pair.pull(&Spoilt), pair.pull(&RESCALE)) else { continue };
+        let handed_on = |pull: &&Tensor<f64>| pull.data().iter().any(|m| m.is_nan());
+        if found.iter().flatten().any(|pull| handed_on(&pull)) {
+            let gap = pair.gap(&Spoilt).unwrap();
+            assert!(gap.is_nan(), "{:?}: {gap:e}", pair.both.op.kind());
+            let both = found.iter().flatten().zip(right.iter().flatten());
+            let apart = both.map(|(found, right)| relative(found, right)).any(f64::is_infinite);
+            assert!(apart, "{:?}", pair.both.op.kind());
+            seen.insert(pair.both.op.kind().name());
+        }
+    }
+    assert!(seen.len() > 20, "{seen:?}");
 }
 
 /// Where the baseline is the text, the multipliers are the gradient; where it is very near, they are near it.

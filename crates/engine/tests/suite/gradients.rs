@@ -4,7 +4,7 @@ use crate::cases::{self, Case, Random, UNARY, bits, relative};
 use exegete_engine::*;
 use exegete_testkit::Comparison;
 
-/// Four times what the README says was measured: other processors sum in another order.
+/// Four times what `docs/accuracy.md` says was measured: other processors sum in another order.
 pub(crate) const TOLERANCE: f64 = 4.0 * 2e-9;
 
 #[test]
@@ -63,7 +63,7 @@ struct Faulty {
     fault: Fault,
 }
 
-impl Table<f64> for Faulty {
+impl RuleTable<f64> for Faulty {
     fn name(&self) -> &'static str {
         "faulty"
     }
@@ -169,7 +169,7 @@ fn spoiled<T: Scalar>(rows: usize, cols: usize, place: usize, by: f64) -> Tensor
 #[test]
 fn a_missing_rule_is_an_error_that_names_the_operation() {
     struct Toy;
-    impl Table<f64> for Toy {
+    impl RuleTable<f64> for Toy {
         fn name(&self) -> &'static str {
             "toy"
         }

@@ -5,7 +5,7 @@ use exegete_engine::*;
 
 const RECTIFIERS: [OpKind; 4] = [OpKind::Relu, OpKind::Gelu, OpKind::GeluTanh, OpKind::Silu];
 
-fn pull(unary: Unary, table: &dyn Table<f64>) -> Vec<f64> {
+fn pull(unary: Unary, table: &dyn RuleTable<f64>) -> Vec<f64> {
     let case =
         Case { name: "", op: Op::Unary(unary), inputs: vec![Tensor::new(1, 4, vec![2.0, 2.0, -2.0, -2.0])] };
     let seed = Tensor::new(1, 4, vec![3.0, -3.0, 3.0, -3.0]);
@@ -25,7 +25,7 @@ fn rectifiers_follow_their_rules() {
 
 #[test]
 fn everything_else_follows_the_gradient() {
-    let tables: [&dyn Table<f64>; 2] = [&GuidedBackprop, &Deconvolution];
+    let tables: [&dyn RuleTable<f64>; 2] = [&GuidedBackprop, &Deconvolution];
     for case in cases::all::<f64>() {
         for table in tables {
             let seed = case.value().map(|y| -y);

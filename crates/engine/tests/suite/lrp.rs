@@ -22,7 +22,7 @@ const WITHOUT: [OpKind; 13] = {
 /// Relevance of the watched inputs, what was booked, and what came in.
 fn relevance(
     case: &Case<f64>,
-    table: &dyn Table<f64>,
+    table: &dyn RuleTable<f64>,
     watched: &dyn Fn(usize) -> bool,
 ) -> Result<(f64, f64, f64), NoRule> {
     let mut tape = Tape::new(Context::new(1), Mode::Lowered);
@@ -72,7 +72,7 @@ fn relevance_and_what_is_booked_add_up_for_every_operation() {
 /// A table that shares out a tenth too much, but books rightly.
 struct Generous;
 
-impl Table<f64> for Generous {
+impl RuleTable<f64> for Generous {
     fn name(&self) -> &'static str {
         "generous"
     }

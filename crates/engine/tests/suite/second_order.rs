@@ -49,17 +49,28 @@ fn quadratic_worked_by_hand() {
     assert_eq!(gradient.data(), [number(6.0, 60.0), number(10.5, 105.0)]);
 }
 
-/// For every operation: the tangent of the value, and the tangent of every pull, with moving seeds too.
-#[test]
-fn every_operation_carries_tangents_forward_and_backward() {
-    let [mut forward, mut adjoint, mut backward] = std::array::from_fn(|_| Comparison::default());
-    for (case, template) in cases::all::<f64>().into_iter().zip(cases::all::<Dual<f64>>()) {
+/// Of an operation: the tangent of the value, and the tangent of every pull, with moving seeds too.
+#[derive(Default)]
+struct Tangents {
+    forward: Comparison,
+    adjoint: Comparison,
+    backward: Comparison,
+}
+
+impl Tangents {
+    /// Duals that move by `moves`, against differences along the same but for what is planted.
+    fn compare(
+        &mut self,
+        (case, template): (&Case<f64>, Case<Dual<f64>>),
+        planted: impl Fn(usize, &Tensor<f64>) -> Tensor<f64>,
+    ) {
         let mut random = Random::new(3);
         let along: Vec<Tensor<f64>> = case.inputs.iter().map(|x| random.tensor(x.rows(), x.cols())).collect();
         let value = case.value();
         let [seed, seed_along]: [Tensor<f64>; 2] =
             std::array::from_fn(|_| random.tensor(value.rows(), value.cols()));
-        let inputs = case.inputs.iter().zip(&along).map(|(x, v)| dual(x, v)).collect();
+        let moves = along.iter().enumerate().map(|(i, v)| planted(i, v));
+        let inputs = case.inputs.iter().zip(moves).map(|(x, v)| dual(x, &v)).collect();
         let duals = Case { inputs, ..template };
         let at = |step: f64| {
             let inputs = case.inputs.iter().zip(&along).map(|(x, v)| moved(x, v, step)).collect();
@@ -70,12 +81,12 @@ fn every_operation_carries_tangents_forward_and_backward() {
         let jv = tangent(&result);
         assert!(relative(&result, &value) <= 1e-15, "{}: another value", case.name);
         let name = format!("{} ({:?})", case.name, case.op.kind());
-        forward.compare(&name, &jv, &difference(|step| at(step).value()), OF);
+        self.forward.compare(&name, &jv, &difference(|step| at(step).value()), OF);
 
         let pulls = case.pull(Mode::Gradient, &Gradient, &seed).unwrap();
         let back: f64 = pulls.iter().zip(&along).map(|(pull, v)| dot(pull, v)).sum();
         let there = dot(&seed, &jv);
-        adjoint.compare(&name, &[back], &[there], Of::Each(1.0));
+        self.adjoint.compare(&name, &[back], &[there], Of::Each(1.0));
 
         let moving = duals.pull(Mode::Gradient, &Gradient, &dual(&seed, &seed_along)).unwrap();
         for (i, pull) in moving.iter().enumerate() {
@@ -83,13 +94,39 @@ fn every_operation_carries_tangents_forward_and_backward() {
                 let seed = moved(&seed, &seed_along, step);
                 at(step).pull(Mode::Gradient, &Gradient, &seed).unwrap().remove(i)
             });
-            backward.compare(&format!("{name}, input {i}"), &tangent(pull), &truth, OF);
+            self.backward.compare(&format!("{name}, input {i}"), &tangent(pull), &truth, OF);
         }
     }
+}
+
+fn all() -> impl Iterator<Item = (Case<f64>, Case<Dual<f64>>)> {
+    cases::all::<f64>().into_iter().zip(cases::all::<Dual<f64>>())
+}
+
+#[test]
+fn every_operation_carries_tangents_forward_and_backward() {
+    let mut found = Tangents::default();
+    all().for_each(|(case, template)| found.compare((&case, template), |_, v| v.clone()));
+    let Tangents { forward, adjoint, backward } = found;
     println!("worst: {:?}, {:?}, {:?}", forward.worst(), adjoint.worst(), backward.worst());
     forward.assert_within(TOLERANCE);
     adjoint.assert_within(1e-12);
     backward.assert_within(TOLERANCE);
+}
+
+/// Where an input moves by what is no number, so does the value, and the pulls of what is not linear.
+#[test]
+fn a_planted_nan_is_seen_in_every_tangent() {
+    let mut bent = 0;
+    for (case, template) in all() {
+        let mut found = Tangents::default();
+        let planted = |i: usize, v: &Tensor<f64>| if i == 0 { v.map(|_| f64::NAN) } else { v.clone() };
+        found.compare((&case, template), planted);
+        assert!(found.forward.check(f64::MAX).is_err(), "{}", case.name);
+        assert!(found.adjoint.check(f64::MAX).is_err(), "{}", case.name);
+        bent += usize::from(found.backward.check(f64::MAX).is_err());
+    }
+    assert!(bent > 20, "{bent} operations");
 }
 
 /// A two-layer encoder with a cross-entropy over two sequences: every parameter and the input are watched.
@@ -158,6 +195,10 @@ fn hessian_vector_products_of_a_transformer() {
             println!("{mode:?} {i}: {error:e}");
             assert!(error <= NET_TOLERANCE, "parameter {i}, {mode:?}: {error:e}");
         }
+        let mut spoilt = duals;
+        spoilt[3] = dual(&p[3], &cases::nudged(&v[3], 7, f64::NAN));
+        let (_, spoilt) = net.run(&spoilt);
+        assert!(spoilt.iter().zip(&products).all(|(a, b)| relative(&tangent(a), &tangent(b)).is_infinite()));
         // The Hessian is symmetric: ⟨u, Hv⟩ = ⟨v, Hu⟩.
         let u: Vec<Tensor<f64>> = SHAPES.iter().map(|&(rows, cols)| random.tensor(rows, cols)).collect();
         let other = net.run(&p.iter().zip(&u).map(|(p, u)| dual(p, u)).collect::<Vec<_>>()).1;

@@ -11,25 +11,25 @@ pub(crate) fn header(out: &mut dyn Write, example: &Example, prediction: &Predic
     columns.extend((example.fields.len() > 1).then(|| "pair".to_owned()));
     columns.extend(["label".to_owned(), "prob".to_owned()]);
     match &prediction.scores {
-        Scores::Classes(scores) | Scores::Labels(scores) => {
+        Scores::Classes { scores, .. } | Scores::Labels { scores, .. } => {
             columns.extend(scores.iter().map(|s| format!("logit_{}", s.label)));
         }
-        Scores::Vector(vector) => columns.extend((0..vector.len()).map(|i| format!("v{i}"))),
+        Scores::Vector { vector } => columns.extend((0..vector.len()).map(|i| format!("v{i}"))),
         _ => {}
     }
     write(out, &columns)
 }
 
-/// One row.
+/// Writes the prediction of one text as one row.
 pub(crate) fn row(out: &mut dyn Write, example: &Example, prediction: &Prediction) -> Result<()> {
     let mut cells: Vec<String> = example.fields.iter().map(|f| f.text.clone()).collect();
     cells.push(answer(prediction));
     cells.push(prob(prediction).map_or_else(String::new, |p| Number(p).to_string()));
     match &prediction.scores {
-        Scores::Classes(scores) | Scores::Labels(scores) => {
+        Scores::Classes { scores, .. } | Scores::Labels { scores, .. } => {
             cells.extend(scores.iter().map(|s| s.logit.map_or_else(String::new, |l| Number(l).to_string())));
         }
-        Scores::Vector(vector) => cells.extend(vector.iter().map(|&v| Number(f64::from(v)).to_string())),
+        Scores::Vector { vector } => cells.extend(vector.iter().map(|&v| Number(f64::from(v)).to_string())),
         _ => {}
     }
     write(out, &cells)
@@ -38,12 +38,12 @@ pub(crate) fn row(out: &mut dyn Write, example: &Example, prediction: &Predictio
 fn answer(prediction: &Prediction) -> String {
     let join = |words: Vec<&str>| words.join(" ");
     match &prediction.scores {
-        Scores::Value(value) => Number(*value).to_string(),
-        Scores::Tags(tags) => join(tags.iter().map(|t| t.label.as_str()).collect()),
-        Scores::Fills(fills) => {
-            join(fills.iter().filter_map(|f| Some(f.top.first()?.piece.as_str())).collect())
+        Scores::Value { value } => Number(*value).to_string(),
+        Scores::Tags { tags } => join(tags.iter().map(|t| t.label.as_str()).collect()),
+        Scores::Fills { masks } => {
+            join(masks.iter().filter_map(|f| Some(f.top.first()?.piece.as_str())).collect())
         }
-        Scores::Classes(_) | Scores::Labels(_) | Scores::Answer(_) | Scores::Vector(_) => {
+        Scores::Classes { .. } | Scores::Labels { .. } | Scores::Answer(_) | Scores::Vector { .. } => {
             label(prediction).unwrap_or_default().to_owned()
         }
     }
@@ -52,10 +52,8 @@ fn answer(prediction: &Prediction) -> String {
 /// The probability of the answer, where the answer is one thing.
 fn prob(prediction: &Prediction) -> Option<f64> {
     match &prediction.scores {
-        Scores::Classes(scores) | Scores::Labels(scores) => super::best(scores, |s| s.prob).map(|s| s.prob),
-        Scores::Answer(answer) => Some(answer.prob),
-        Scores::Fills(fills) if fills.len() == 1 => Some(fills[0].top.first()?.prob),
-        _ => None,
+        Scores::Fills { masks } if masks.len() == 1 => Some(masks[0].top.first()?.prob),
+        scores => scores.decision().map(|(_, prob)| prob),
     }
 }
 

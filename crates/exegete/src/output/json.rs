@@ -1,7 +1,6 @@
 //! The schema `exegete.predictions/1`, one row a line.
 
-use exegete::report::Answered;
-use exegete::{Example, Field, Prediction};
+use exegete::{Example, Field, Prediction, Scores};
 use serde::Serialize;
 
 /// What stands before the first row.
@@ -13,7 +12,7 @@ pub(crate) const CLOSING: &[u8] = b"\n]}\n";
 #[derive(Serialize)]
 pub(crate) struct Row<'a> {
     input: &'a [Field],
-    prediction: Answered,
+    prediction: &'a Scores,
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     gold: Option<&'a str>,
@@ -23,7 +22,7 @@ pub(crate) struct Row<'a> {
 pub(crate) fn row<'a>(example: &'a Example, prediction: &'a Prediction) -> Row<'a> {
     Row {
         input: &example.fields,
-        prediction: (&prediction.scores).into(),
+        prediction: &prediction.scores,
         truncated: prediction.truncated,
         gold: example.label.as_deref(),
     }

@@ -2,7 +2,7 @@
 
 use super::Output;
 use anyhow::{Context, Result};
-use exegete::render::{self, Format, Options};
+use exegete::render::{self, Format, RenderOptions};
 use exegete::report::Report;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -10,19 +10,20 @@ use std::path::Path;
 /// Writes a whole report.
 pub(crate) fn write(report: &Report, format: Format, path: Option<&Path>) -> Result<()> {
     let mut output = Output::open(path)?;
-    let text = render::render(report, format, &options(&output));
+    let text = render::render(report, format, &options(Some(&output)));
     output.write_all(text.as_bytes()).context("the output cannot be written")?;
     output.complete()
 }
 
-/// What the output can show.
-pub(crate) fn options(output: &Output) -> Options {
-    let colour = output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+/// What the output can show; a file shows no colour.
+pub(crate) fn options(output: Option<&Output>) -> RenderOptions {
+    let colour = output.is_some_and(Output::is_terminal)
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = width.or_else(|| std::io::stdout().is_terminal().then(terminal_width).flatten());
-    Options { colour, width: width.unwrap_or(80).clamp(20, 200) }
+    RenderOptions { colour, width: width.unwrap_or(80).clamp(20, 200) }
 }
 
 fn terminal_width() -> Option<usize> {
-    comfy_table::Table::new().width().map(usize::from)
+    terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| columns.into())
 }

@@ -47,12 +47,12 @@ pub(crate) fn row(
         writeln!(out, "  {}", style.paint("33", "truncated: the model saw only the beginning"))?;
     }
     match &prediction.scores {
-        Scores::Classes(scores) | Scores::Labels(scores) => classes(out, scores, style),
-        Scores::Value(value) => writeln!(out, "  value {value:.4}"),
-        Scores::Tags(tags) => self::tags(out, tags, style),
+        Scores::Classes { scores, .. } | Scores::Labels { scores, .. } => classes(out, scores, style),
+        Scores::Value { value } => writeln!(out, "  value {value:.4}"),
+        Scores::Tags { tags } => self::tags(out, tags, style),
         Scores::Answer(answer) => self::answer(out, answer),
-        Scores::Fills(fills) => fills.iter().try_for_each(|fill| self::fill(out, fill)),
-        Scores::Vector(vector) => self::vector(out, vector),
+        Scores::Fills { masks } => masks.iter().try_for_each(|fill| self::fill(out, fill)),
+        Scores::Vector { vector } => self::vector(out, vector),
     }
 }
 

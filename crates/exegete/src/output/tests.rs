@@ -28,28 +28,28 @@ fn kinds() -> Vec<(Example, Scores, &'static str, &'static str, &'static str)> {
     vec![
         (
             text(),
-            Scores::Classes(classes),
+            Scores::classes(classes),
             r#"{"label":"yes","scores":[{"label":"no","logit":-0.1,"prob":0.25},{"label":"yes","logit":1.0,"prob":0.75}]}"#,
             "text,label,prob,logit_no,logit_yes\n\"a \"\"b\"\", c\",yes,0.75,-0.1,1.0\n",
             "a \"b\", c\n  yes   75.0 %  ██████████████████\n  no    25.0 %  ██████\n",
         ),
         (
             text(),
-            Scores::Labels(labels),
+            Scores::labels(labels),
             r#"{"label":"q","labels":["p","q"],"scores":[{"label":"p","logit":1.0,"prob":0.7},{"label":"q","logit":2.0,"prob":0.9},{"label":"r","logit":-1.0,"prob":0.25}]}"#,
             "text,label,prob,logit_p,logit_q,logit_r\n\"a \"\"b\"\", c\",q,0.9,1.0,2.0,-1.0\n",
             "a \"b\", c\n  q   90.0 %  █████████████████████▋\n  p   70.0 %  ████████████████▊\n  r   25.0 %  ██████\n",
         ),
         (
             text(),
-            Scores::Value(0.5),
+            Scores::Value { value: 0.5 },
             r#"{"value":0.5}"#,
             "text,label,prob\n\"a \"\"b\"\", c\",0.5,\n",
             "a \"b\", c\n  value 0.5000\n",
         ),
         (
             text(),
-            Scores::Tags(vec![tag]),
+            Scores::Tags { tags: vec![tag] },
             r#"{"tags":[{"text":"a","field":0,"start":0,"end":1,"label":"O","prob":0.5}]}"#,
             "text,label,prob\n\"a \"\"b\"\", c\",O,\n",
             "a \"b\", c\n  a  O   50.0 %\n",
@@ -70,14 +70,14 @@ fn kinds() -> Vec<(Example, Scores, &'static str, &'static str, &'static str)> {
         ),
         (
             text(),
-            Scores::Fills(vec![Fill { position: 3, top }]),
+            Scores::Fills { masks: vec![Fill { position: 3, top }] },
             r#"{"masks":[{"position":3,"top":[{"piece":"the","logit":2.5,"prob":0.5}]}]}"#,
             "text,label,prob\n\"a \"\"b\"\", c\",the,0.5\n",
             "a \"b\", c\n  mask at token 3: the 50.0 %\n",
         ),
         (
             text(),
-            Scores::Vector(vec![0.1, -2.0]),
+            Scores::Vector { vector: vec![0.1, -2.0] },
             r#"{"vector":[0.1,-2.0]}"#,
             "text,label,prob,v0,v1\n\"a \"\"b\"\", c\",,,0.1,-2.0\n",
             "a \"b\", c\n  vector of 2: 0.1000 -2.0000\n",
@@ -101,15 +101,15 @@ fn every_kind_of_score_is_written_in_every_format() {
 #[test]
 fn truncation_is_said() {
     let example = Example { label: Some("x".into()), ..Example::text("a\u{1b}[2Jb") };
-    let json = render(PredictionFormat::Json, &example, Scores::Value(1.0), true);
+    let json = render(PredictionFormat::Json, &example, Scores::Value { value: 1.0 }, true);
     assert!(json.contains(r#""truncated":true,"gold":"x""#), "{json}");
-    let text = render(PredictionFormat::Text, &example, Scores::Value(1.0), true);
+    let text = render(PredictionFormat::Text, &example, Scores::Value { value: 1.0 }, true);
     assert_eq!(text, "a [2Jb\n  truncated: the model saw only the beginning\n  value 1.0000\n");
 }
 
 #[test]
 fn long_lists_of_classes_are_cut_for_reading() {
-    let scores = Scores::Classes((0..10).map(|i| class(&i.to_string(), 0.0, 0.1)).collect());
+    let scores = Scores::classes((0..10).map(|i| class(&i.to_string(), 0.0, 0.1)).collect());
     let text = render(PredictionFormat::Text, &Example::text("x"), scores, false);
     assert!(text.ends_with("and 2 more\n") && text.lines().count() == 10, "{text}");
 }

@@ -7,7 +7,7 @@ fn wrong_arguments() {
     let model = golden("bert-sequence");
     let cases: &[(&[&str], &[&str])] = &[
         (&[], &["requires a subcommand", "predict, model, train, bench"]),
-        (&["predict"], &["<TEXT>"]),
+        (&["predict"], &["there is no text", "--input FILE"]),
         (&["predict", "x", "--modle", &model], &["'--modle'", "'--model'"]),
         (&["predict", "x", "--model", &model, "--memory", "lots"], &["'lots' is not a size", "2GiB"]),
         (&["predict", "x", "--model", &model, "--format", "xml"], &["xml", "text, json, csv"]),

@@ -63,6 +63,8 @@ fn a_bench_reports_every_figure() {
     ];
     assert_eq!(names, all);
     assert!(document["peak"]["gflops"].as_f64().unwrap() > 0.0);
+    assert!(!document["machine"]["cpu"].as_str().unwrap().is_empty());
+    assert_eq!(document["self_check"]["passed"], true, "{}", document["self_check"]);
     for figure in &figures[..5] {
         assert!(
             figure["flops"].as_u64().unwrap() > 0 && figure["seconds"].as_f64().unwrap() > 0.0,
@@ -71,6 +73,24 @@ fn a_bench_reports_every_figure() {
     }
     let budget = document["memory_bytes"].as_u64().unwrap();
     assert!(figures[3]["peak_bytes"].as_u64().unwrap() <= budget);
+}
+
+/// Every x86 machine that has a tile at all has the narrowest; ARM servers have no other.
+#[test]
+fn a_bench_takes_the_width_it_is_told() {
+    let model = golden("bert-sequence");
+    let args =
+        ["bench", "--quick", "--only", "single", "--width", "128", "--model", &model, "--format", "json"];
+    let run = exegete(&args);
+    if run.stderr.contains("has no tile of 128 bits") {
+        return println!("{}", run.stderr);
+    }
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(document["machine"]["tile"]["width_bits"], 128);
+    assert!(document["peak"]["register_gflops"].as_f64().unwrap() > 0.0);
+    assert_eq!(document["self_check"]["passed"], true, "{}", document["self_check"]);
+    assert_ne!(exegete(&["bench", "--quick", "--width", "96"]).code, 0);
 }
 
 #[test]

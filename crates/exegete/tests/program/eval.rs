@@ -146,10 +146,11 @@ fn a_killed_run_goes_on() {
     let (whole, killed) = (folder.at("whole.json"), folder.at("killed.json"));
     let base = [&METHODS[..], &["--check", "deep", "--threads", "1", "--format", "json"]].concat();
     assert_eq!(folder.eval(&[&base[..], &["-o", &whole]].concat()).code, 0);
-    let journal = |folder: &Folder| folder.names().into_iter().find(|name| name.contains(".unfinished-"));
+    let journal = |folder: &Folder| folder.names().into_iter().find(|name| name.ends_with(".unfinished"));
     let lines = || {
         let text = journal(&folder).and_then(|name| fs::read_to_string(folder.at(&name)).ok());
-        text.map_or(0, |text| text.matches('\n').count())
+        // After the line that says what run it is.
+        text.map_or(0, |text| text.matches('\n').count().saturating_sub(1))
     };
     let mut command = Command::new(env!("CARGO_BIN_EXE_exegete"));
     command.args([
@@ -173,7 +174,7 @@ fn a_killed_run_goes_on() {
     let path = folder.at(&journal(&folder).unwrap());
     fs::write(&path, fs::read_to_string(&path).unwrap() + "{\"trunc").unwrap();
     let other = folder.eval(&[&base[..], &["-o", &killed, "--seed", "1"]].concat());
-    assert_error(&other, &["an unfinished run with other settings"]);
+    assert_error(&other, &["an unfinished run that differs in: seed (then 0, now 1);"]);
     let run = folder.eval(&[&base[..], &["-o", &killed]].concat());
     assert_eq!((run.code, run.stderr), (0, format!("going on after {done} finished texts\n")));
     let read = |path: &str| timeless(&fs::read_to_string(path).unwrap());
@@ -189,8 +190,8 @@ fn a_text_that_is_too_long_keeps_what_was_done() {
     let args = ["--methods", "saliency", "--format", "csv", "-o", &output];
     let run = folder.eval(&[&args[..], &["--memory", "60KB"]].concat());
     assert_error(&run, &["texts.txt: line 3", "--memory"]);
-    let unfinished = folder.names().into_iter().find(|name| name.starts_with("out.csv.unfinished-")).unwrap();
-    assert_eq!(fs::read_to_string(folder.at(&unfinished)).unwrap().lines().count(), 2);
+    let unfinished = fs::read_to_string(folder.at("out.csv.unfinished")).unwrap();
+    assert_eq!(unfinished.lines().count(), 1 + 2);
     let run = folder.eval(&args);
     assert_eq!((run.code, run.stderr.as_str()), (0, "going on after 2 finished texts\n"));
     assert!(fs::read_to_string(&output).unwrap().contains("\nsaliency,"));

@@ -274,7 +274,6 @@ fn what_makes_no_sense_is_refused() {
     let (_folder, path) = file("r.json", b"{\"schema\":\"other/1\"}");
     assert_error(&exegete(&["show", &path]), &["r.json", "other/1"]);
     assert_error(&exegete(&["show", "nowhere.json"]), &["nowhere.json"]);
-    assert_error(&exegete(&["methods", "limes"]), &["limes"]);
 }
 
 #[test]

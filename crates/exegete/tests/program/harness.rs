@@ -1,5 +1,6 @@
 //! Runs the program and says what it did.
 
+use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,9 +20,19 @@ pub(crate) fn exegete(args: &[&str]) -> Run {
 
 /// Runs the program with these bytes on its stdin.
 pub(crate) fn exegete_reading(args: &[&str], stdin: &[u8]) -> Run {
+    run(Path::new("."), args, stdin)
+}
+
+/// Runs the program in a folder, with nothing on its stdin.
+pub(crate) fn exegete_in(folder: &Path, args: &[&str]) -> Run {
+    run(folder, args, b"")
+}
+
+fn run(folder: &Path, args: &[&str], stdin: &[u8]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_exegete"));
     command
         .args(args)
+        .current_dir(folder)
         .env_remove("NO_COLOR")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -30,10 +41,23 @@ pub(crate) fn exegete_reading(args: &[&str], stdin: &[u8]) -> Run {
     // A program that fails before it reads closes the pipe; that is not the test's business.
     let _ = child.stdin.take().unwrap().write_all(stdin);
     let output = child.wait_with_output().unwrap();
-    Run {
+    let run = Run {
         code: output.status.code().unwrap(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
+    };
+    requests_fit(&run.stdout);
+    run
+}
+
+/// Every request in every report that a test sees fits the schema of its command.
+fn requests_fit(stdout: &str) {
+    for report in serde_json::Deserializer::from_str(stdout).into_iter::<Value>().map_while(Result::ok) {
+        let Some(Value::Object(mut request)) = report.get("request").cloned() else { continue };
+        let (command, files) = (request.remove("command").unwrap(), request.remove("files").unwrap());
+        let schema = exegete::request::json_schema(command.as_str().unwrap()).unwrap();
+        assert_eq!(exegete_testkit::misfits(&schema, &Value::Object(request)), [""; 0]);
+        assert!(files.as_array().unwrap().iter().all(|file| file["path"].is_string()), "{files}");
     }
 }
 
@@ -44,7 +68,12 @@ pub(crate) fn golden(name: &str) -> String {
 
 /// The folder of all golden models.
 pub(crate) fn golden_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/models")
+    root().join("golden/models")
+}
+
+/// The folder of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// A folder with one file in it, and the file's path.

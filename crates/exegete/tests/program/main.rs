@@ -1,17 +1,24 @@
 //! Whole-program tests: arguments in; exit code, stdout and stderr out.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod again;
 mod bad_input;
 mod bad_model;
 mod commands;
+mod documents;
 mod endpoint;
 mod eval;
 mod explain;
 mod harness;
 #[cfg(unix)]
+mod interrupt;
+mod methods;
+#[cfg(unix)]
 mod overwrite;
 mod predict;
 #[cfg(unix)]
 mod remote;
+mod requests;
+mod schema;
 mod snapshot;
 mod train;

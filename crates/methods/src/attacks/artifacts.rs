@@ -4,8 +4,8 @@
 //! natural language inference data*, 2018. z = (p(y|w) − p(y)) / √(p(y)(1 − p(y)) / n(w)): M. Gardner and others,
 //! *Competency problems*, 2021. Counts are of texts that hold a word.
 
-use crate::Settings;
-use crate::registry::{Corpus, Info, Meaning, Needs, New, Survey, params};
+use crate::registry::{CorpusMethod, Info, Meaning, Needs, New, params};
+use crate::{Arguments, Corpus, Parameter};
 use exegete_core::report::{Cell, Item, Table};
 use exegete_core::{Encoded, Error, Example, Result, Span, class_index};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,12 +14,21 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const INFO: Info = Info {
     name: "artifacts",
     summary: "words that go with a label in the data, whatever the model",
-    page: include_str!("artifacts.md"),
+    prose: include_str!("artifacts.md"),
+    parameters: &[
+        Parameter::count("top", 1..=1_000_000, Some(20), "words shown for each label"),
+        Parameter::count(
+            "field",
+            1..=2,
+            None,
+            "only the first or the second text of each row (2 for hypothesis-only artifacts); both without it",
+        ),
+    ],
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Surveys(|settings| Ok(Box::new(Artifacts::new(settings)?))),
+    new: New::Surveys(|arguments| Ok(Box::new(Artifacts::new(arguments)?))),
 };
 
 /// Added to every count, so that rare words say little.
@@ -36,13 +45,13 @@ struct Artifacts {
 }
 
 impl Artifacts {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let top = settings.count("top")?.unwrap_or(20);
-        Ok(Self { top, field: settings.count("field")?.map(|field| field - 1) })
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        let field = arguments.optional_count("field")?.map(|field| field - 1);
+        Ok(Self { top: arguments.count("top")?, field })
     }
 }
 
-impl Survey for Artifacts {
+impl CorpusMethod for Artifacts {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         params([("top", self.top.into()), ("field", self.field.map(|field| field + 1).into())])
     }
@@ -52,20 +61,25 @@ impl Survey for Artifacts {
         // By the model's name for it where it has one: data often write the index.
         let named =
             |label: &str| class_index(known, label).map_or(label, |index| known[index].as_str()).to_owned();
-        let labelled =
-            corpus.examples.iter().filter_map(|example| Some((example, named(example.label.as_deref()?))));
-        let labelled: Vec<(&Example, String)> = labelled.collect();
-        let labels: BTreeSet<&String> = labelled.iter().map(|(_, label)| label).collect();
-        let labels: Vec<String> = labels.into_iter().cloned().collect();
+        let mut labels = BTreeSet::new();
+        for text in corpus.pass(corpus.examples)? {
+            labels.extend(text?.1.label.as_deref().map(named));
+        }
+        let labels: Vec<String> = labels.into_iter().collect();
         if !(2..=MOST_LABELS).contains(&labels.len()) {
             return Err(Error::Input(format!(
                 "the rows have {} different labels; words are counted for 2 to {MOST_LABELS} (--label-column)",
                 labels.len()
             )));
         }
-        let index = |label: &String| labels.binary_search(label).unwrap_or(0);
-        let texts = labelled.iter().map(|(example, label)| (*example, index(label)));
-        Ok(vec![Item::Table(Association::count(&labels, texts, self.field).table(self.top))])
+        let mut association = Association::new(&labels, self.field);
+        for text in corpus.pass(corpus.examples)? {
+            let example = text?.1;
+            if let Some(label) = example.label.as_deref().map(named) {
+                association.add(&example, labels.binary_search(&label).unwrap_or(0));
+            }
+        }
+        Ok(vec![Item::Table(association.table(self.top))])
     }
 }
 
@@ -73,6 +87,8 @@ impl Survey for Artifacts {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Association {
     labels: Vec<String>,
+    /// The only field that is read, where there is one.
+    field: Option<usize>,
     /// Texts of each label.
     texts: Vec<usize>,
     /// Texts of each label that hold a word.
@@ -99,23 +115,38 @@ pub struct Bond {
 }
 
 impl Association {
-    /// Counts labelled texts; `field` is the only one that is read, where there is one.
+    /// No texts yet; `field` is the only one that is read, where there is one.
+    pub fn new(labels: &[String], field: Option<usize>) -> Self {
+        let (labels, classes) = (labels.to_vec(), labels.len());
+        Self { labels, field, texts: vec![0; classes], words: BTreeMap::new(), totals: vec![0.0; classes] }
+    }
+
+    /// Counts a text with this label.
+    pub fn add(&mut self, example: &Example, label: usize) {
+        let classes = self.labels.len();
+        if label >= classes {
+            return;
+        }
+        self.texts[label] += 1;
+        for word in words_of(example, self.field) {
+            let counts = self.words.entry(word).or_insert_with(|| {
+                self.totals.iter_mut().for_each(|total| *total += SMOOTHING);
+                vec![0; classes]
+            });
+            counts[label] += 1;
+            self.totals[label] += 1.0;
+        }
+    }
+
+    /// Counts labelled texts that are there already.
     pub fn count<'e>(
         labels: &[String],
         texts: impl IntoIterator<Item = (&'e Example, usize)>,
         field: Option<usize>,
     ) -> Self {
-        let classes = labels.len();
-        let (mut counts, mut words) = (vec![0; classes], BTreeMap::new());
-        for (example, label) in texts.into_iter().filter(|(_, label)| *label < classes) {
-            counts[label] += 1;
-            for word in words_of(example, field) {
-                words.entry(word).or_insert_with(|| vec![0usize; classes])[label] += 1;
-            }
-        }
-        let total = |label: usize| words.values().map(|of: &Vec<usize>| of[label] as f64 + SMOOTHING).sum();
-        let totals = (0..classes).map(total).collect();
-        Self { labels: labels.to_vec(), texts: counts, words, totals }
+        let mut association = Self::new(labels, field);
+        texts.into_iter().for_each(|(example, label)| association.add(example, label));
+        association
     }
 
     /// How many words there are.

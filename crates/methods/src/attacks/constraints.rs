@@ -1,15 +1,15 @@
-use super::Vocabulary;
-use super::first_order::dot;
+use super::ReplacementWords;
 use super::stop_words::is_stop_word;
-use crate::Settings;
-use exegete_core::{Encoded, Result, Unit};
+use crate::Arguments;
+use crate::parameter::{Parameter, name_of, names};
+use exegete_core::{Encoded, Result, Unit, dot};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which words may be replaced, and by which.
 #[derive(Debug, Clone, Default)]
 pub struct Constraints {
-    /// Never replaced.
+    /// Words that are never replaced.
     pub keep: BTreeSet<String>,
     /// Never put in.
     pub forbid: BTreeSet<String>,
@@ -22,18 +22,53 @@ pub struct Constraints {
     pub stop_words: bool,
 }
 
+/// Whether English stop words may be replaced.
+const STOP_WORDS: [(&str, bool); 2] = [("keep", false), ("free", true)];
+
+/// The words that are never put in.
+pub(super) const FORBID: Parameter =
+    Parameter::text("forbid", "awful,great", Some(""), "words that are never put in");
+
+/// What [`Constraints::new`] reads.
+pub(super) const PARAMETERS: [Parameter; 5] = [
+    Parameter::text("keep", "film,actor", Some(""), "words that are never replaced"),
+    FORBID,
+    Parameter::text(
+        "same",
+        "good bad; film movie",
+        Some(""),
+        "groups of words, apart by `;` or lines: a word becomes another of its group, and one in none stays",
+    ),
+    Parameter::count(
+        "neighbours",
+        1..=1_000_000,
+        None,
+        "only so many nearest words by the cosine of their vectors; any word without it",
+    ),
+    Parameter::choice(
+        "stop_words",
+        &names(&STOP_WORDS),
+        "whether English function words may be replaced; words of negation and degree always may",
+    ),
+];
+
 impl Constraints {
     /// Takes `keep`, `forbid`, `same`, `neighbours` and `stop_words`.
-    pub fn new(settings: &mut Settings) -> Result<Self> {
-        let mut words = |key: &str| -> Result<String> { settings.take(key, String::new()) };
+    pub fn new(arguments: &mut Arguments) -> Result<Self> {
+        let mut words = |key: &str| -> Result<String> { Ok(arguments.text(key)?.unwrap_or_default()) };
         let (keep, forbid, same) = (words("keep")?, words("forbid")?, words("same")?);
         Ok(Self {
             keep: listed(&keep),
             forbid: listed(&forbid),
             same: same.split(['\n', ';']).map(listed).filter(|group| !group.is_empty()).collect(),
-            neighbours: settings.count("neighbours")?,
-            stop_words: settings.choice("stop_words", &[("keep", false), ("free", true)])?,
+            neighbours: arguments.optional_count("neighbours")?,
+            stop_words: arguments.choice("stop_words", &STOP_WORDS)?,
         })
+    }
+
+    /// Only words that are never put in.
+    pub(super) fn forbidding(words: &str) -> Self {
+        Self { forbid: listed(words), ..Self::default() }
     }
 
     /// As they are used, for a report. Long lists are counted.
@@ -54,12 +89,12 @@ impl Constraints {
         if let Some(count) = self.neighbours {
             say("neighbours", count.into());
         }
-        say("stop_words", if self.stop_words { "free" } else { "keep" }.into());
+        say("stop_words", name_of(&STOP_WORDS, &self.stop_words).into());
         params
     }
 
     /// The words that may take a unit's place; none where it must stay.
-    pub fn allowed(&self, vocabulary: &Vocabulary, encoded: &Encoded, unit: &Unit) -> Vec<u32> {
+    pub fn allowed(&self, vocabulary: &ReplacementWords, encoded: &Encoded, unit: &Unit) -> Vec<u32> {
         let word = encoded.slice(unit.span);
         let lower = word.to_lowercase();
         if self.keep.contains(&lower) || (!self.stop_words && is_stop_word(&lower)) {
@@ -94,7 +129,7 @@ fn listed(text: &str) -> BTreeSet<String> {
 
 /// The `count` nearest by cosine to the mean vector of the unit's tokens.
 fn nearest(
-    vocabulary: &Vocabulary,
+    vocabulary: &ReplacementWords,
     encoded: &Encoded,
     unit: &Unit,
     mut among: Vec<u32>,
@@ -123,6 +158,8 @@ fn nearest(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Settings;
+    use crate::attacks::hotflip;
     use exegete_core::{Example, Model, Units};
     use exegete_testkit::Toy;
 
@@ -130,11 +167,11 @@ mod tests {
     fn check(word: &str, settings: &[&str], expected: &[&str]) {
         let toy = Toy::default();
         let open = toy.open().unwrap();
-        let vocabulary = Vocabulary::of(open).unwrap();
+        let vocabulary = ReplacementWords::of(open).unwrap();
         let encoded = open.encode(&Example::text(format!("the {word} film"))).unwrap();
-        let mut given = Settings::parse(settings).unwrap();
+        let mut given = Arguments::new(&hotflip::INFO, Settings::parse(settings).unwrap()).unwrap();
         let constraints = Constraints::new(&mut given).unwrap();
-        given.finish("hotflip").unwrap();
+        given.finish().unwrap();
         let allowed = constraints.allowed(&vocabulary, &encoded, &Units::Word.of(&encoded)[1]);
         let words: Vec<&str> = allowed.iter().filter_map(|&id| vocabulary.word(id)).collect();
         assert_eq!(words, expected, "{word} {settings:?}");

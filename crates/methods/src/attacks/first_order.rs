@@ -1,21 +1,22 @@
 //! The first-order estimate of what a replacement does: with g = ∂F/∂x at a token of vector x, putting the word v there
 //! moves F by about (e_v − x)·g. J. Ebrahimi and others, *HotFlip*, 2018.
 
-use super::Vocabulary;
+use super::ReplacementWords;
+use exegete_core::dot;
 
 /// A replacement and how much it is estimated to move F.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Estimate {
     /// e_v·g minus what stood there.
     pub(super) change: f64,
-    /// v
+    /// The token v that would stand there.
     pub(super) id: u32,
 }
 
 /// The `count` words that are estimated to lower F most, lowest first; of equal ones the first in the vocabulary.
 /// `held` is what the tokens that go give now: Σ x·g.
 pub(super) fn lowest(
-    vocabulary: &Vocabulary,
+    vocabulary: &ReplacementWords,
     gradient: &[f32],
     held: f64,
     allowed: &[u32],
@@ -32,19 +33,6 @@ pub(super) fn lowest(
     all
 }
 
-/// a·b, in sums of their own so that the processor can add several at once.
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f64 {
-    let mut sums = [0.0f64; 8];
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    for (a, b) in a.iter().zip(b) {
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += f64::from(*a) * f64::from(*b);
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-    sums.iter().sum::<f64>() + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,18 +40,9 @@ mod tests {
     use exegete_testkit::Toy;
 
     #[test]
-    fn products_of_any_length() {
-        for length in [0, 1, 7, 8, 9, 20] {
-            let a: Vec<f32> = (0..length).map(|i| i as f32).collect();
-            let expected: f64 = (0..length).map(|i| f64::from(i * i)).sum();
-            assert_eq!(dot(&a, &a), expected, "{length}");
-        }
-    }
-
-    #[test]
     fn the_lowest_come_first() {
         let toy = Toy::default();
-        let vocabulary = Vocabulary::of(toy.open().unwrap()).unwrap();
+        let vocabulary = ReplacementWords::of(toy.open().unwrap()).unwrap();
         // E·(1, 0): good 1, bad −1, not 0.25, film −0.5; minus what stood there, good.
         let found = lowest(&vocabulary, &[1.0, 0.0], 1.0, &[1, 2, 3, 4], 2);
         assert_eq!(found, [Estimate { change: -2.0, id: 2 }, Estimate { change: -1.5, id: 4 }]);

@@ -1,4 +1,4 @@
-use super::Vocabulary;
+use super::ReplacementWords;
 use exegete_core::report::Swap;
 use exegete_core::{Encoded, Field, Token, Unit};
 use std::sync::Arc;
@@ -23,7 +23,12 @@ pub(super) fn with(flips: &Flips, unit: usize, id: u32) -> Flips {
 }
 
 /// Puts one token in the place of all tokens of each flipped unit. Spans go on pointing at the original text.
-pub(super) fn apply(encoded: &Encoded, units: &[Unit], flips: &Flips, vocabulary: &Vocabulary) -> Flipped {
+pub(super) fn apply(
+    encoded: &Encoded,
+    units: &[Unit],
+    flips: &Flips,
+    vocabulary: &ReplacementWords,
+) -> Flipped {
     let mut owner = vec![None; encoded.len()];
     for (index, unit) in units.iter().enumerate() {
         unit.tokens.iter().for_each(|&token| owner[token] = Some(index));
@@ -49,7 +54,12 @@ pub(super) fn apply(encoded: &Encoded, units: &[Unit], flips: &Flips, vocabulary
 }
 
 /// The flips as changes of the text.
-pub(super) fn swaps(encoded: &Encoded, units: &[Unit], flips: &Flips, vocabulary: &Vocabulary) -> Vec<Swap> {
+pub(super) fn swaps(
+    encoded: &Encoded,
+    units: &[Unit],
+    flips: &Flips,
+    vocabulary: &ReplacementWords,
+) -> Vec<Swap> {
     let swap = |&(unit, id): &(usize, u32)| {
         let span = units[unit].span;
         Swap {
@@ -87,7 +97,7 @@ mod tests {
     fn one_token_takes_the_place_of_a_whole_word() {
         let toy = Toy::default();
         let open = toy.open().unwrap();
-        let vocabulary = Vocabulary::of(open).unwrap();
+        let vocabulary = ReplacementWords::of(open).unwrap();
         let encoded = open.encode(&Example::text("not good film")).unwrap();
         // "not good" as one unit of two tokens.
         let mut units = Units::Word.of(&encoded);

@@ -1,11 +1,14 @@
-use crate::Job;
-use crate::decision::{Decision, Question};
+use crate::Question;
+use crate::decision::{Decision, DecisionQuestion};
 use exegete_core::task::Contest;
-use exegete_core::{Card, Choice, Encoded, Error, Logits, Open, Result, Scale, Target, class_index};
+use exegete_core::{
+    Card, Choice, Encoded, Error, Logits, OfOutput, Open, Pass, Readout, Result, Row, Scale, Target,
+    by_outputs, class_index,
+};
 
 /// What a change of the text is to bring about, and the number that leads there.
 pub(super) struct Goal {
-    question: Question,
+    question: DecisionQuestion,
     /// Decided for the text as it is.
     pub(super) before: Decision,
     /// The class to reach; any other than before where there is none.
@@ -21,7 +24,7 @@ pub(super) struct Goal {
 pub(super) struct Outcome {
     /// What the search lowers.
     pub(super) score: f64,
-    /// F.
+    /// The value F that the goal moves.
     pub(super) value: f64,
     pub(super) decision: Decision,
     pub(super) reached: bool,
@@ -29,9 +32,10 @@ pub(super) struct Outcome {
 
 impl Goal {
     /// The goal for a text with this output: another decision, or the class `toward`.
-    pub(super) fn new(job: &Job<'_>, logits: &Logits, toward: Option<&str>) -> Result<Self> {
+    pub(super) fn new(job: &Question<'_>, logits: &Logits, toward: Option<&str>) -> Result<Self> {
         let (card, open) = (job.card(), job.open()?);
-        let question = Question::of(card, &job.target).ok_or_else(|| nothing_decided(card, &job.target))?;
+        let question =
+            DecisionQuestion::of(card, &job.target).ok_or_else(|| nothing_decided(card, &job.target))?;
         let before = question.decide(card, Some(open), job.encoded(), logits)?;
         let toward = toward.map(|label| class(card, &question, &before, label)).transpose()?;
         let (objective, sign) = match &toward {
@@ -44,7 +48,7 @@ impl Goal {
         Ok(Self { question, before, toward, objective, sign })
     }
 
-    /// In words.
+    /// The goal in words, for a sentence.
     pub(super) fn words(&self) -> String {
         match &self.toward {
             Some(choice) => format!("the decision becomes {}", choice.name),
@@ -55,7 +59,7 @@ impl Goal {
     /// What a changed text gives.
     pub(super) fn outcome(
         &self,
-        job: &Job<'_>,
+        job: &Question<'_>,
         open: &dyn Open,
         encoded: &Encoded,
         logits: &Logits,
@@ -75,8 +79,37 @@ impl Goal {
     }
 }
 
+/// Reads what changed texts give, so that no output outlives its pass.
+pub(super) struct Toward<'g, 'a> {
+    pub(super) goal: &'g Goal,
+    pub(super) job: &'g Question<'a>,
+    pub(super) open: &'g dyn Open,
+}
+
+impl OfOutput<Outcome> for Toward<'_, '_> {
+    fn of(&self, row: &Row, output: &Logits) -> Result<Outcome> {
+        self.goal.outcome(self.job, self.open, &row.encoded, output)
+    }
+}
+
+impl Readout for Toward<'_, '_> {
+    type Value = Outcome;
+
+    fn places(&self) -> Option<Vec<usize>> {
+        self.job.card().task.places(&self.job.target.quantity)
+    }
+
+    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Outcome>> {
+        by_outputs(self, rows, pass)
+    }
+
+    fn of_output(&self) -> Option<&dyn OfOutput<Outcome>> {
+        Some(self)
+    }
+}
+
 /// The class to reach, by name or index.
-fn class(card: &Card, question: &Question, before: &Decision, label: &str) -> Result<Choice> {
+fn class(card: &Card, question: &DecisionQuestion, before: &Decision, label: &str) -> Result<Choice> {
     if !matches!(question.contest, Contest::Largest(_)) || card.labels.is_empty() {
         return Err(Error::Request("toward= names a class; this model has none to choose from".into()));
     }

@@ -4,29 +4,50 @@
 //! Every replacement of the word x by v is estimated to move F by (e_v − x)·∂F/∂x; the most promising are run, and a beam
 //! of the best goes on with one more word.
 
-use super::first_order::{Estimate, dot, lowest};
+use super::first_order::{Estimate, lowest};
 use super::flips::{Flipped, Flips, apply, swaps, with, written};
-use super::goal::{Goal, Outcome};
-use super::{Constraints, STAGE_FLIPS, Vocabulary};
-use crate::registry::{Finder, Info, Meaning, Needs, New};
-use crate::{Job, Settings};
+use super::goal::{Goal, Outcome, Toward};
+use super::{Constraints, ReplacementWords, constraints};
+use crate::registry::{Info, Meaning, Needs, New, SearchMethod};
+use crate::{Arguments, Parameter, Question, Stream};
 use exegete_core::report::{Chance, Edited, Edits, Item, Subject, Verdict};
-use exegete_core::{Array, Encoded, Error, Example, Logits, Open, Outputs, Result, Row, Unit, Units};
+use exegete_core::{Array, Encoded, Example, Open, Outputs, Result, Row, Unit, Units, dot};
 use rand::RngExt;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// The entry in the list of methods.
 pub const INFO: Info = Info {
     name: "hotflip",
     summary: "the fewest words to replace so that the decision changes, found by gradients",
-    page: include_str!("hotflip.md"),
+    prose: include_str!("hotflip.md"),
+    parameters: &[
+        Parameter::count("words", 1..=100, Some(3), "the most words that change"),
+        Parameter::count("beam", 1..=100, Some(4), "how many texts go on from one word to the next"),
+        Parameter::count(
+            "candidates",
+            1..=10_000,
+            Some(32),
+            "replacements run for each of them; at most a quarter share a place, where there are places enough",
+        ),
+        Parameter::count("random", 0..=100_000, Some(100), "random changes that are run to compare with"),
+        Parameter::text(
+            "toward",
+            "negative",
+            None,
+            "the class that the decision must become; without it any other will do",
+        ),
+        constraints::PARAMETERS[0],
+        constraints::PARAMETERS[1],
+        constraints::PARAMETERS[2],
+        constraints::PARAMETERS[3],
+        constraints::PARAMETERS[4],
+    ],
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
     needs: Needs::Inside,
-    new: New::Finds(|settings| Ok(Box::new(HotFlip::new(settings)?))),
+    new: New::Finds(|arguments| Ok(Box::new(HotFlip::new(arguments)?))),
 };
 
 /// Of the words that may change, so many with the longest gradients are looked at.
@@ -51,19 +72,19 @@ struct HotFlip {
 }
 
 impl HotFlip {
-    fn new(settings: &mut Settings) -> Result<Self> {
+    fn new(arguments: &mut Arguments) -> Result<Self> {
         Ok(Self {
-            words: settings.count("words")?.unwrap_or(3),
-            beam: settings.count("beam")?.unwrap_or(4),
-            candidates: settings.count("candidates")?.unwrap_or(32),
-            random: settings.take("random", 100)?,
-            toward: settings.optional("toward")?,
-            constraints: Constraints::new(settings)?,
+            words: arguments.count("words")?,
+            beam: arguments.count("beam")?,
+            candidates: arguments.count("candidates")?,
+            random: arguments.count("random")?,
+            toward: arguments.text("toward")?,
+            constraints: Constraints::new(arguments)?,
         })
     }
 }
 
-impl Finder for HotFlip {
+impl SearchMethod for HotFlip {
     fn params(&self) -> BTreeMap<String, Value> {
         let mut params = self.constraints.params();
         let counts = [
@@ -77,7 +98,12 @@ impl Finder for HotFlip {
         params
     }
 
-    fn find(&self, job: &Job<'_>, mut subject: Subject) -> Result<Item> {
+    fn most_rows(&self, _units: usize) -> Option<usize> {
+        let later = (self.words - 1).saturating_mul(self.beam).saturating_add(1);
+        Some(later.saturating_mul(self.candidates).saturating_add(self.random))
+    }
+
+    fn find(&self, job: &Question<'_>, mut subject: Subject) -> Result<Item> {
         // Words are replaced, whatever the units of the request.
         let units = Units::Word.of(job.encoded());
         let search = Search::new(self, job, &units)?;
@@ -111,13 +137,13 @@ struct State {
     outcome: Outcome,
 }
 
-/// One search.
+/// One beam search over the flips of one text.
 struct Search<'s, 'a> {
     own: &'s HotFlip,
-    job: &'s Job<'a>,
+    job: &'s Question<'a>,
     open: &'a dyn Open,
     units: &'s [Unit],
-    vocabulary: Vocabulary,
+    vocabulary: ReplacementWords,
     /// What may take the place of each unit.
     allowed: Vec<Vec<u32>>,
     goal: Goal,
@@ -125,19 +151,18 @@ struct Search<'s, 'a> {
 }
 
 impl<'s, 'a> Search<'s, 'a> {
-    fn new(own: &'s HotFlip, job: &'s Job<'a>, units: &'s [Unit]) -> Result<Self> {
+    fn new(own: &'s HotFlip, job: &'s Question<'a>, units: &'s [Unit]) -> Result<Self> {
         let open = job.open()?;
-        let vocabulary = Vocabulary::of(open)?;
-        let logits = job.driver.read_all(job.model, std::slice::from_ref(&job.row), &Outputs)?;
-        let logits = logits.first().ok_or_else(|| Error::Model("the model ran no row".into()))?;
-        let goal = Goal::new(job, logits, own.toward.as_deref())?;
+        let vocabulary = ReplacementWords::of(open)?;
+        let logits = job.driver.read_one(job.model, &job.row, &Outputs)?;
+        let goal = Goal::new(job, &logits, own.toward.as_deref())?;
         let may = |unit: &Unit| match may_move(job, unit) {
             true => own.constraints.allowed(&vocabulary, job.encoded(), unit),
             false => Vec::new(),
         };
         let allowed = units.iter().map(may).collect();
         let text = apply(job.encoded(), units, &Flips::new(), &vocabulary);
-        let outcome = goal.outcome(job, open, &text.encoded, logits)?;
+        let outcome = goal.outcome(job, open, &text.encoded, &logits)?;
         let start = State { flips: Flips::new(), text, outcome };
         Ok(Self { own, job, open, units, vocabulary, allowed, goal, start })
     }
@@ -160,10 +185,10 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok((beam, self.own.words))
     }
 
-    /// One word more: what is most promising, run and sorted.
+    /// One word more: of what is most promising and was run, the best.
     fn step(&self, from: &[State]) -> Result<Vec<State>> {
         let rows: Vec<Row> = from.iter().map(|state| Row::new(state.text.encoded.clone())).collect();
-        let objective = Job { target: self.goal.objective.clone(), ..self.job.clone() };
+        let objective = Question { target: self.goal.objective.clone(), ..self.job.clone() };
         let gradients = objective.slopes(&rows, self.job.words()?)?;
         let mut tried = BTreeSet::new();
         for (state, gradient) in from.iter().zip(&gradients) {
@@ -171,9 +196,35 @@ impl<'s, 'a> Search<'s, 'a> {
                 tried.insert(with(&state.flips, unit, estimate.id));
             }
         }
-        let mut states = self.states(tried.into_iter().collect())?;
-        states.sort_by(|a, b| a.outcome.score.total_cmp(&b.outcome.score));
-        Ok(states)
+        let tried: Vec<Flips> = tried.into_iter().collect();
+        let best = self.best(&tried)?;
+        let state = |(flips, outcome): (&Flips, Outcome)| {
+            let text = apply(self.job.encoded(), self.units, flips, &self.vocabulary);
+            State { flips: flips.clone(), text, outcome }
+        };
+        Ok(best.into_iter().map(state).collect())
+    }
+
+    /// Runs changed texts and keeps as many as go on or are shown: those that reach the goal first, then by score.
+    fn best<'f>(&self, tried: &'f [Flips]) -> Result<Vec<(&'f Flips, Outcome)>> {
+        let most = self.own.beam.max(SHOWN);
+        let (mut best, mut next): (Vec<(&Flips, Outcome)>, _) = (Vec::new(), tried.iter());
+        let rank = |best: &mut Vec<(&Flips, Outcome)>| {
+            let key = |(_, outcome): &(&Flips, Outcome)| (!outcome.reached, outcome.score);
+            best.sort_by(|a, b| {
+                let ((a, x), (b, y)) = (key(a), key(b));
+                a.cmp(&b).then(x.total_cmp(&y))
+            });
+            best.truncate(most);
+        };
+        self.each(tried.iter().cloned(), &mut |outcome| {
+            best.extend(next.next().map(|flips| (flips, outcome)));
+            if best.len() > 2 * most {
+                rank(&mut best);
+            }
+        })?;
+        rank(&mut best);
+        Ok(best)
     }
 
     /// The replacements that are estimated to lower the score most. A quarter of them at most share a place: many
@@ -208,51 +259,50 @@ impl<'s, 'a> Search<'s, 'a> {
         all
     }
 
-    /// Runs changed texts.
-    fn states(&self, flips: Vec<Flips>) -> Result<Vec<State>> {
-        let texts: Vec<Flipped> = flips
-            .iter()
-            .map(|flips| apply(self.job.encoded(), self.units, flips, &self.vocabulary))
-            .collect();
-        let logits = self.logits(texts.iter().map(|text| text.encoded.clone()))?;
-        let state = |((flips, text), logits): ((Flips, Flipped), &Logits)| {
-            let outcome = self.goal.outcome(self.job, self.open, &text.encoded, logits)?;
-            Ok(State { flips, text, outcome })
-        };
-        flips.into_iter().zip(texts).zip(&logits).map(state).collect()
+    /// Hands on what each changed text gives, in order; nobody holds an output.
+    fn each(&self, flips: impl Iterator<Item = Flips>, sink: &mut dyn FnMut(Outcome)) -> Result<()> {
+        let changed = |flips: Flips| apply(self.job.encoded(), self.units, &flips, &self.vocabulary).encoded;
+        let rows = flips.map(|flips| Ok(Row::new(changed(flips))));
+        self.job.driver.read(self.job.model, rows, &self.toward(), &mut |outcome| {
+            sink(outcome);
+            Ok(())
+        })
     }
 
-    fn logits(&self, texts: impl Iterator<Item = Arc<Encoded>>) -> Result<Vec<Logits>> {
-        let rows: Vec<Row> = texts.map(Row::new).collect();
-        self.job.driver.read_all(self.job.model, &rows, &Outputs)
+    fn toward(&self) -> Toward<'_, 'a> {
+        Toward { goal: &self.goal, job: self.job, open: self.open }
     }
 
     /// How often random changes of as many words reach the goal, under the same rules.
     fn random(&self, words: usize) -> Result<Chance> {
-        let mut random = self.job.random(STAGE_FLIPS);
+        let mut random = self.job.random(Stream::Hotflip);
         let free: Vec<usize> = (0..self.units.len()).filter(|&unit| !self.allowed[unit].is_empty()).collect();
-        let mut drawn = Vec::new();
-        for _ in 0..if words > 0 { self.own.random } else { 0 } {
+        let draw = |_| {
             let (mut left, mut flips) = (free.clone(), Flips::new());
             while flips.len() < words && !left.is_empty() {
                 let unit = left.swap_remove(random.random_range(0..left.len()));
                 let allowed = &self.allowed[unit];
                 flips = with(&flips, unit, allowed[random.random_range(0..allowed.len())]);
             }
-            drawn.push(flips);
-        }
-        let states = self.states(drawn)?;
-        Ok(Chance { hits: states.iter().filter(|state| state.outcome.reached).count(), trials: states.len() })
+            flips
+        };
+        let mut chance = Chance { hits: 0, trials: 0 };
+        let trials = if words > 0 { self.own.random } else { 0 };
+        self.each((0..trials).map(draw), &mut |outcome| {
+            chance.hits += usize::from(outcome.reached);
+            chance.trials += 1;
+        })?;
+        Ok(chance)
     }
 
     fn edited(&self, state: &State) -> Result<Edited> {
         let swaps = swaps(self.job.encoded(), self.units, &state.flips, &self.vocabulary);
-        let logits = self.logits(std::iter::once(state.text.encoded.clone()))?;
-        let logits = logits.first().ok_or_else(|| Error::Model("the model ran no row".into()))?;
+        let logits =
+            self.job.driver.read_one(self.job.model, &Row::new(state.text.encoded.clone()), &Outputs)?;
         Ok(Edited {
             input: written(&self.job.encoded().fields, &swaps),
             swaps,
-            prediction: (&self.open.scores(&state.text.encoded, logits)?).into(),
+            prediction: self.open.scores(&state.text.encoded, &logits)?,
             value: state.outcome.value,
             reached: state.outcome.reached,
         })
@@ -268,11 +318,8 @@ impl<'s, 'a> Search<'s, 'a> {
             if ids(&again) == ids(&state.text.encoded) || is_bound(self.job) {
                 continue;
             }
-            let again = Arc::new(again);
-            let logits = self.logits(std::iter::once(again.clone()))?;
-            for logits in &logits {
-                lost += usize::from(!self.goal.outcome(self.job, self.open, &again, logits)?.reached);
-            }
+            let read = self.job.driver.read_all(self.job.model, &[Row::new(again)], &self.toward())?;
+            lost += read.iter().filter(|outcome| !outcome.reached).count();
         }
         Ok(lost)
     }
@@ -280,7 +327,7 @@ impl<'s, 'a> Search<'s, 'a> {
     fn verdict(&self, best: &[&State], edited: &[Edited], words: usize, random: Chance) -> Verdict {
         let (Some(state), Some(edited)) = (best.first(), edited.first()) else {
             let sentence = "No word of this text may be replaced under these rules.".to_owned();
-            return Verdict { sentence, failures: vec!["nothing could be tried".into()] };
+            return Verdict::new(sentence, vec!["nothing could be tried".into()]);
         };
         let noun = if words == 1 { "word" } else { "words" };
         if !state.outcome.reached {
@@ -288,7 +335,7 @@ impl<'s, 'a> Search<'s, 'a> {
             let sentence = format!(
                 "No replacement of up to {words} {noun} that was tried leads there ({goal}); that does not prove that none does."
             );
-            return Verdict { sentence, failures: vec!["the goal was not reached".into()] };
+            return Verdict::new(sentence, vec!["the goal was not reached".into()]);
         }
         let swap = |swap: &exegete_core::report::Swap| format!("\"{}\" by \"{}\"", swap.before, swap.after);
         let swaps: Vec<String> = edited.swaps.iter().map(swap).collect();
@@ -308,18 +355,18 @@ impl<'s, 'a> Search<'s, 'a> {
         }
         let easy = trials > 0 && 2 * hits >= trials;
         let failures = easy.then(|| "random replacements change the decision as well".to_owned());
-        Verdict { sentence: sentence + ".", failures: failures.into_iter().collect() }
+        Verdict::new(sentence + ".", failures.into_iter().collect())
     }
 }
 
 /// Whether the target is about certain tokens, so that none may come or go before them.
-fn is_bound(job: &Job<'_>) -> bool {
-    job.target.is_unit() || job.target.position().is_some()
+fn is_bound(job: &Question<'_>) -> bool {
+    job.target.is_neuron() || job.target.position().is_some()
 }
 
 /// Whether a unit can be replaced at all: where tokens are counted, only one token by another, and never the one that is
 /// asked about.
-fn may_move(job: &Job<'_>, unit: &Unit) -> bool {
+fn may_move(job: &Question<'_>, unit: &Unit) -> bool {
     !is_bound(job) || (unit.tokens.len() == 1 && Some(unit.tokens[0]) != job.target.named_token())
 }
 

@@ -1,4 +1,4 @@
-//! Changes of the text that change the answer, found with gradients (METHODS B11, C3, C4).
+//! Changes of the text that change the answer, found with gradients.
 
 mod alphabet;
 pub mod artifacts;
@@ -13,9 +13,4 @@ pub mod triggers;
 mod vocabulary;
 
 pub use constraints::Constraints;
-pub use vocabulary::Vocabulary;
-
-/// Random numbers of flips to compare with.
-const STAGE_FLIPS: u64 = 201;
-/// Random numbers of a search for triggers.
-const STAGE_TRIGGERS: u64 = 202;
+pub use vocabulary::ReplacementWords;

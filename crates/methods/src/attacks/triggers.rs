@@ -7,13 +7,15 @@ mod search;
 mod told;
 
 use super::artifacts::Association;
-use super::{Constraints, STAGE_TRIGGERS, Vocabulary};
-use crate::Settings;
-use crate::registry::{Corpus, Info, Meaning, Needs, New, Survey};
+use super::constraints::FORBID;
+use super::{Constraints, ReplacementWords};
+use crate::parameter::{Parameter, name_of, names};
+use crate::registry::{CorpusMethod, Info, Meaning, Needs, New};
+use crate::{Arguments, Corpus, Stream};
 use exegete_core::report::Item;
 use exegete_core::{Encoded, Error, Example, Model, Result, Units, class_index};
-use place::Place;
-use rand::{RngExt, SeedableRng};
+use place::SiteChoice;
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rows::{Classed, chosen, classed};
 use search::{Aim, Effect, Scored, Search, sample};
@@ -25,13 +27,52 @@ use std::sync::Arc;
 pub const INFO: Info = Info {
     name: "triggers",
     summary: "a few words that change the answers of many texts",
-    page: include_str!("triggers.md"),
+    prose: include_str!("triggers.md"),
+    parameters: &[
+        Parameter::text(
+            "attack",
+            "positive",
+            None,
+            "rows of this class must lose it; without it and `force`, every class in turn",
+        ),
+        Parameter::text(
+            "force",
+            "negative",
+            None,
+            "rows of the other classes must get this one; not with `attack`",
+        ),
+        Parameter::count("length", 1..=100, Some(3), "words of a trigger"),
+        Parameter::choice("where", &names(&WHERE), "before the first token of the text, or behind its last"),
+        Parameter::count(
+            "field",
+            1..=2,
+            Some(1),
+            "into which text of a pair; 2 is the second (hypothesis, context)",
+        ),
+        Parameter { help: "words that are never part of a trigger", ..FORBID },
+        Parameter::count("rows", 1..=100_000, Some(128), "how many rows are searched on"),
+        Parameter::count("batch", 1..=10_000, Some(32), "how many of them are run in a round"),
+        Parameter::count("held_out", 1..=1_000_000, Some(1000), "how many rows triggers are tried on"),
+        Parameter::count("candidates", 1..=10_000, Some(16), "words tried at each place in a round"),
+        Parameter::count("beam", 1..=100, Some(1), "triggers that are followed side by side"),
+        Parameter::count("rounds", 1..=10_000, Some(5), "the most rounds of a search"),
+        Parameter::count("restarts", 1..=1_000, Some(2), "searches, the later ones from random words"),
+        Parameter::count(
+            "random",
+            0..=10_000,
+            Some(10),
+            "how many random triggers are tried, on up to 200 held-out rows",
+        ),
+    ],
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
     needs: Needs::Inside,
-    new: New::Surveys(|settings| Ok(Box::new(Triggers::new(settings)?))),
+    new: New::Surveys(|arguments| Ok(Box::new(Triggers::new(arguments)?))),
 };
+
+/// Whether a trigger comes behind the text.
+const WHERE: [(&str, bool); 2] = [("before", false), ("after", true)];
 
 /// Random triggers are tried on so many held-out rows.
 const RANDOM_ROWS: usize = 200;
@@ -41,7 +82,7 @@ const FREQUENT_ROWS: usize = 200;
 #[derive(Debug, Clone)]
 struct Triggers {
     length: usize,
-    place: Place,
+    place: SiteChoice,
     attack: Option<String>,
     force: Option<String>,
     beam: usize,
@@ -56,9 +97,9 @@ struct Triggers {
 }
 
 /// What was found for one aim.
-struct Found<'e> {
+struct Found {
     aim: Aim,
-    /// Best first.
+    /// The triggers that were tried, best first.
     triggers: Vec<Tried>,
     /// The rows of the search without any trigger.
     searched: (Effect, usize),
@@ -66,7 +107,7 @@ struct Found<'e> {
     held_out: (Effect, usize),
     /// The shares of held-out rows that keep their answer under random triggers.
     random: Vec<f64>,
-    rows: Vec<(&'e Example, Arc<Encoded>)>,
+    rows: Vec<(Example, Arc<Encoded>)>,
 }
 
 /// A trigger with what it does.
@@ -77,35 +118,29 @@ struct Tried {
 }
 
 impl Triggers {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let mut count = |key: &str, default: usize| Ok(settings.count(key)?.unwrap_or(default));
-        let (length, beam, candidates) = (count("length", 3)?, count("beam", 1)?, count("candidates", 16)?);
-        let (rows, batch, held_out) = (count("rows", 128)?, count("batch", 32)?, count("held_out", 1000)?);
-        let (rounds, restarts, field) = (count("rounds", 5)?, count("restarts", 2)?, count("field", 1)?);
-        let after = settings.choice("where", &[("before", false), ("after", true)])?;
+    fn new(arguments: &mut Arguments) -> Result<Self> {
         let (attack, force): (Option<String>, Option<String>) =
-            (settings.optional("attack")?, settings.optional("force")?);
+            (arguments.text("attack")?, arguments.text("force")?);
         if attack.is_some() && force.is_some() {
             return Err(Error::Request("attack= and force= are two aims; give one of them".into()));
         }
-        let forbid: String = settings.take("forbid", String::new())?;
-        let constraints = Constraints::new(&mut Settings::parse(&[format!("forbid={forbid}")])?)?;
-        let place = Place { field: field - 1, after };
-        let random = settings.take("random", 10)?;
         Ok(Self {
-            length,
-            place,
+            length: arguments.count("length")?,
+            place: SiteChoice {
+                field: arguments.count("field")? - 1,
+                after: arguments.choice("where", &WHERE)?,
+            },
             attack,
             force,
-            beam,
-            candidates,
-            rows,
-            batch,
-            rounds,
-            restarts,
-            held_out,
-            random,
-            constraints,
+            beam: arguments.count("beam")?,
+            candidates: arguments.count("candidates")?,
+            rows: arguments.count("rows")?,
+            batch: arguments.count("batch")?,
+            rounds: arguments.count("rounds")?,
+            restarts: arguments.count("restarts")?,
+            held_out: arguments.count("held_out")?,
+            random: arguments.count("random")?,
+            constraints: Constraints::forbidding(&arguments.text::<String>("forbid")?.unwrap_or_default()),
         })
     }
 
@@ -116,21 +151,17 @@ impl Triggers {
         all: &Classed<'e>,
         random: &mut ChaCha8Rng,
     ) -> Result<(Classed<'e>, Classed<'e>)> {
-        let Classed { rows, by_model } = all;
         match corpus.held_out {
-            Some(held_out) => {
-                let test = classed(corpus.model, corpus.driver, held_out, random)?;
-                Ok((Classed { rows: rows.clone(), by_model: *by_model }, test))
-            }
+            Some(held_out) => Ok((all.clone(), classed(corpus, held_out, random)?)),
             None => {
-                let mut rows = sample(rows, rows.len(), random);
+                let mut rows = sample(&all.rows, all.rows.len(), random);
                 let test = rows.split_off(rows.len() / 2);
-                Ok((Classed { rows, by_model: *by_model }, Classed { rows: test, by_model: *by_model }))
+                Ok((Classed { rows, ..*all }, Classed { rows: test, ..*all }))
             }
         }
     }
 
-    fn admits(&self, vocabulary: &Vocabulary, id: u32) -> bool {
+    fn admits(&self, vocabulary: &ReplacementWords, id: u32) -> bool {
         vocabulary.word(id).is_some_and(|word| self.constraints.admits(&word.to_lowercase()))
     }
 
@@ -155,14 +186,15 @@ impl Triggers {
     /// Triggers for one aim.
     fn look<'e>(
         &self,
+        corpus: &Corpus<'e>,
         search: &Search<'_>,
         train: &Classed<'e>,
         test: &Classed<'e>,
         start: u32,
         random: &mut ChaCha8Rng,
-    ) -> Result<Found<'e>> {
-        let searched = chosen(search.open, train, search.aim, self.rows, random)?;
-        let held_out = chosen(search.open, test, search.aim, self.held_out, random)?;
+    ) -> Result<Found> {
+        let searched = chosen(corpus, search.open, train, search.aim, self.rows, random)?;
+        let held_out = chosen(corpus, search.open, test, search.aim, self.held_out, random)?;
         if searched.is_empty() || held_out.is_empty() {
             return Err(Error::Input(
                 "there are no rows of the attacked class to search on, or none to try on; give more rows"
@@ -170,7 +202,7 @@ impl Triggers {
             ));
         }
         let encoded =
-            |rows: &[(&Example, Arc<Encoded>)]| rows.iter().map(|(_, row)| row.clone()).collect::<Vec<_>>();
+            |rows: &[(Example, Arc<Encoded>)]| rows.iter().map(|(_, row)| row.clone()).collect::<Vec<_>>();
         let (on, off) = (encoded(&searched), encoded(&held_out));
         let mut found: Vec<Scored> = Vec::new();
         for restart in 0..self.restarts {
@@ -203,13 +235,26 @@ impl Triggers {
         })
     }
 
+    /// How words go with the labels of all rows.
+    fn association<'e>(&self, corpus: &Corpus<'e>, all: &Classed<'e>) -> Result<Association> {
+        let mut association = Association::new(&corpus.model.card().labels, Some(self.place.field));
+        let mut rows = all.rows.iter().peekable();
+        for text in corpus.pass(all.source)? {
+            let (index, example) = text?;
+            if let Some((_, class)) = rows.next_if(|(row, _)| *row == index) {
+                association.add(&example, *class);
+            }
+        }
+        Ok(association)
+    }
+
     /// A random trigger.
     fn drawn(&self, words: &[u32], random: &mut ChaCha8Rng) -> Vec<u32> {
         (0..self.length).map(|_| words[random.random_range(0..words.len())]).collect()
     }
 }
 
-impl Survey for Triggers {
+impl CorpusMethod for Triggers {
     fn params(&self) -> BTreeMap<String, Value> {
         let counts = [
             ("length", self.length),
@@ -226,7 +271,7 @@ impl Survey for Triggers {
         let mut params: BTreeMap<String, Value> = self.constraints.params();
         params.remove("stop_words");
         params.extend(counts.map(|(key, count)| (key.to_owned(), count.into())));
-        params.insert("where".into(), if self.place.after { "after" } else { "before" }.into());
+        params.insert("where".into(), name_of(&WHERE, &self.place.after).into());
         let named = [("attack", &self.attack), ("force", &self.force)];
         params.extend(
             named.into_iter().filter_map(|(key, label)| Some((key.to_owned(), label.clone()?.into()))),
@@ -236,12 +281,11 @@ impl Survey for Triggers {
 
     fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>> {
         let open = corpus.model.require_open()?;
-        let vocabulary = Vocabulary::of(open)?;
-        let mut random = ChaCha8Rng::seed_from_u64(corpus.request.seed);
-        random.set_stream(STAGE_TRIGGERS);
-        let all = classed(corpus.model, corpus.driver, corpus.examples, &mut random)?;
+        let vocabulary = ReplacementWords::of(open)?;
+        let mut random = Stream::Triggers.random(corpus.request.seed, 0);
+        let all = classed(corpus, corpus.examples, &mut random)?;
         let (train, test) = self.split(corpus, &all, &mut random)?;
-        let frequent = frequent(corpus.model, &train)?;
+        let frequent = frequent(corpus, &train)?;
         let words: Vec<u32> = vocabulary.ids_like(&frequent).collect();
         let words: Vec<u32> = words.into_iter().filter(|&id| self.admits(&vocabulary, id)).collect();
         if words.is_empty() {
@@ -265,12 +309,9 @@ impl Survey for Triggers {
                 batch: self.batch,
                 rounds: self.rounds,
             };
-            found.push(self.look(&search, &train, &test, start, &mut random)?);
+            found.push(self.look(corpus, &search, &train, &test, start, &mut random)?);
         }
-        let labels = &corpus.model.card().labels;
-        let field = Some(self.place.field);
-        let association =
-            (!all.by_model).then(|| Association::count(labels, all.rows.iter().copied(), field));
+        let association = (!all.by_model).then(|| self.association(corpus, &all)).transpose()?;
         let told =
             told::Told { own: self, corpus, vocabulary: &vocabulary, association, by_model: all.by_model };
         told.items(&found)
@@ -278,11 +319,12 @@ impl Survey for Triggers {
 }
 
 /// The most frequent word without a capital: what the search begins with, and whose script it keeps to.
-fn frequent(model: &dyn Model, rows: &Classed<'_>) -> Result<String> {
-    let open = model.require_open()?;
+fn frequent<'e>(corpus: &Corpus<'e>, rows: &Classed<'e>) -> Result<String> {
+    let open = corpus.model.require_open()?;
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for (example, _) in rows.rows.iter().take(FREQUENT_ROWS) {
-        let encoded = open.encode(example)?;
+    let first: Vec<usize> = rows.rows.iter().take(FREQUENT_ROWS).map(|(index, _)| *index).collect();
+    for example in corpus.fetch(rows.source, &first)? {
+        let encoded = open.encode(&example)?;
         for unit in Units::Word.of(&encoded) {
             let word = encoded.slice(unit.span);
             if word.chars().count() > 1 && word.chars().all(|c| c.is_alphabetic() && !c.is_uppercase()) {

@@ -7,7 +7,7 @@ use exegete_core::{Array, Error, Open, Result};
 /// marks. Where the vocabulary marks word pieces (`##ing`), an entry must not be one; where it marks the beginning of
 /// words (`Ġfilm`, `▁film`), it must be one.
 #[derive(Debug)]
-pub struct Vocabulary {
+pub struct ReplacementWords {
     vectors: Array, // [V, E]
     entries: Vec<Option<Entry>>,
     cased: bool,
@@ -34,11 +34,11 @@ enum Marking {
     Bytes,
 }
 
-impl Vocabulary {
+impl ReplacementWords {
     /// The vocabulary of a model; an error where it has none that can be read.
     pub fn of(open: &dyn Open) -> Result<Self> {
         let missing = || Error::Unsupported("this model has no word vectors to choose words from".into());
-        let vectors = open.words().filter(|words| words.shape.len() == 2).ok_or_else(missing)?;
+        let vectors = open.word_embeddings().filter(|words| words.shape.len() == 2).ok_or_else(missing)?;
         let pieces: Vec<Option<String>> = (0..vectors.shape[0]).map(|id| open.piece(id as u32)).collect();
         let marking = Marking::of(pieces.iter().flatten());
         let entries: Vec<Option<Entry>> =
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn the_toy_knows_four_words() {
         let toy = Toy::default();
-        let vocabulary = Vocabulary::of(toy.open().unwrap()).unwrap();
+        let vocabulary = ReplacementWords::of(toy.open().unwrap()).unwrap();
         assert_eq!(vocabulary.ids().collect::<Vec<_>>(), [1, 2, 3, 4]);
         assert_eq!(vocabulary.word(2), Some("bad"));
         assert_eq!(vocabulary.word(0), None);

@@ -1,9 +1,8 @@
 //! The attention of one token to all others, in one layer.
 
-use super::{head, layer, maps, query, row_of, weights};
-use crate::explained::Scores;
+use super::{PARAMETERS, attended, head, layer, maps, query, row_of, weights};
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job};
+use crate::{Question, RawAttribution};
 use exegete_core::Result;
 use std::collections::BTreeMap;
 
@@ -11,13 +10,17 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "attention",
     summary: "how much the token that is read attends to each token, in one layer",
-    page: include_str!("attention.md"),
+    prose: include_str!("attention.md"),
+    parameters: &PARAMETERS,
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
     needs: Needs::Inside,
-    new: New::Scores(|settings| {
-        Ok(Box::new(Raw { layer: settings.optional("layer")?, head: settings.optional("head")? }))
+    new: New::Scores(|arguments| {
+        Ok(Box::new(Raw {
+            layer: arguments.optional_count("layer")?,
+            head: arguments.optional_count("head")?,
+        }))
     }),
 };
 
@@ -36,12 +39,10 @@ impl Method for Raw {
         true
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let (sites, count) = weights(job)?;
         let (layer, head) = (layer(self.layer, &sites)?, head(self.head, count)?);
         let scores = row_of(&maps(job)?[layer], query(job), head);
-        let mut explained = Explained::from(Scores::Tokens(scores)).with("query", query(job));
-        explained.site = Some(sites[layer]);
-        Ok(explained)
+        Ok(attended(job, Some(sites[layer]), scores))
     }
 }

@@ -1,9 +1,8 @@
 //! The attention of one token to all others, averaged over layers and heads.
 
-use super::{maps, query, row_of, weights};
-use crate::explained::Scores;
+use super::{attended, maps, query, row_of, weights};
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job};
+use crate::{Question, RawAttribution};
 use exegete_core::Result;
 use std::collections::BTreeMap;
 
@@ -11,7 +10,8 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "attention_mean",
     summary: "how much the token that is read attends to each token, averaged over layers and heads",
-    page: include_str!("attention_mean.md"),
+    prose: include_str!("attention_mean.md"),
+    parameters: &[],
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
@@ -30,15 +30,13 @@ impl Method for Mean {
         true
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let sites = weights(job)?.0;
         let mut scores = vec![0.0; job.encoded().len()];
         for map in maps(job)? {
             let row = row_of(&map, query(job), None);
             scores.iter_mut().zip(row).for_each(|(score, p)| *score += p / sites.len() as f64);
         }
-        let mut explained = Explained::from(Scores::Tokens(scores)).with("query", query(job));
-        explained.site = sites.last().copied();
-        Ok(explained)
+        Ok(attended(job, sites.last().copied(), scores))
     }
 }

@@ -1,10 +1,9 @@
 //! ‖Σ_h α_h f_h(x_j)‖ with f_h(x) = (x W_V + b_V) W_O, the vector that head h really moves, not the weight alone.
 //! G. Kobayashi, T. Kuribayashi, S. Yokoi, K. Inui, *Attention is not only a weight*, 2020.
 
-use super::{head, layer, query, weights};
-use crate::explained::Scores;
+use super::{PARAMETERS, attended, head, layer, query, weights};
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job};
+use crate::{Parameter, Question, RawAttribution};
 use exegete_core::{Array, Change, Edit, Result, Role, Row, Rules, Site};
 use std::collections::BTreeMap;
 
@@ -12,13 +11,23 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "attention_norm",
     summary: "the length of what attention moves from each token to the one that is read, in one layer",
-    page: include_str!("attention_norm.md"),
+    prose: include_str!("attention_norm.md"),
+    parameters: &[
+        PARAMETERS[0],
+        Parameter {
+            help: "the length for one head, from 0; of the sum over all heads unless said",
+            ..PARAMETERS[1]
+        },
+    ],
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
     needs: Needs::Inside,
-    new: New::Scores(|settings| {
-        Ok(Box::new(Norm { layer: settings.optional("layer")?, head: settings.optional("head")? }))
+    new: New::Scores(|arguments| {
+        Ok(Box::new(Norm {
+            layer: arguments.optional_count("layer")?,
+            head: arguments.optional_count("head")?,
+        }))
     }),
 };
 
@@ -37,7 +46,7 @@ impl Method for Norm {
         true
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let (maps, count) = weights(job)?;
         let (layer, head) = (layer(self.layer, &maps)?, head(self.head, count)?);
         let sites = job.open()?.sites();
@@ -58,15 +67,13 @@ impl Method for Norm {
             }
             sum.iter().map(|x| x * x).sum::<f64>().sqrt()
         };
-        let mut explained = Explained::from(Scores::Tokens((0..tokens).map(length).collect()));
-        explained.site = Some(mixed);
-        Ok(explained.with("query", query(job)))
+        Ok(attended(job, Some(mixed), (0..tokens).map(length).collect()))
     }
 }
 
 /// f_h(x_j) for each head h, as \[T, H\]: the output projection is linear, so it is read off by handing it the values of
 /// one head at a time, and nothing for its bias. No parameter need be known by name.
-fn moved(job: &Job<'_>, mixed: Site, count: usize, values: &Array) -> Result<Vec<Array>> {
+fn moved(job: &Question<'_>, mixed: Site, count: usize, values: &Array) -> Result<Vec<Array>> {
     let site = job.open()?.sites().beside(mixed, Role::Contexts)?;
     let set = |context: Array| job.row.clone().edit(Edit::whole(site, Change::Set(context)));
     let shape = job.info(site)?.shape(job.encoded());
@@ -80,8 +87,5 @@ fn moved(job: &Job<'_>, mixed: Site, count: usize, values: &Array) -> Result<Vec
     let found = job.read(&rows, &[mixed], &[])?;
     let mut outputs: Vec<Array> = found.into_iter().flat_map(|found| found.values).collect();
     let bias = outputs.pop().unwrap_or_else(|| Array::zeros(shape.clone()));
-    for output in &mut outputs {
-        output.data.iter_mut().zip(&bias.data).for_each(|(x, b)| *x -= b);
-    }
-    Ok(outputs)
+    Ok(outputs.iter().map(|output| output.plus(&bias, -1.0)).collect())
 }

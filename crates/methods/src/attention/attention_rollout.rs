@@ -1,10 +1,9 @@
 //! ∏ (½A + ½I) over the layers, with A the mean over heads. S. Abnar, W. Zuidema, *Quantifying attention flow in
 //! transformers*, 2020.
 
-use super::{maps, query, row_of, weights};
-use crate::explained::Scores;
+use super::{attended, maps, query, row_of, weights};
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job};
+use crate::{Question, RawAttribution};
 use exegete_core::Result;
 use std::collections::BTreeMap;
 
@@ -12,7 +11,8 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "attention_rollout",
     summary: "attention multiplied through all layers, half of each layer being the residual",
-    page: include_str!("attention_rollout.md"),
+    prose: include_str!("attention_rollout.md"),
+    parameters: &[],
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
@@ -31,7 +31,7 @@ impl Method for Rollout {
         true
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let sites = weights(job)?.0;
         let tokens = job.encoded().len();
         // From the last layer down, only the row of the token that is read is needed.
@@ -45,8 +45,6 @@ impl Method for Rollout {
             }
             scores = below;
         }
-        let mut explained = Explained::from(Scores::Tokens(scores)).with("query", query(job));
-        explained.site = sites.last().copied();
-        Ok(explained)
+        Ok(attended(job, sites.last().copied(), scores))
     }
 }

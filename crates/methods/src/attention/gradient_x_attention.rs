@@ -1,10 +1,9 @@
 //! A ⊙ ∂F/∂A in one layer: what the attention paid would lose if it were taken away, to first order.
 
-use super::{head, layer, query, row_of, weights};
-use crate::explained::Scores;
+use super::{PARAMETERS, attended, head, layer, query, row_of, weights};
 use crate::gradient::path::times;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job};
+use crate::{Question, RawAttribution};
 use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
 
@@ -12,15 +11,16 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "gradient_x_attention",
     summary: "attention times its gradient, for the token that is read, in one layer",
-    page: include_str!("gradient_x_attention.md"),
+    prose: include_str!("gradient_x_attention.md"),
+    parameters: &PARAMETERS,
     axioms: &[],
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Inside,
-    new: New::Scores(|settings| {
+    new: New::Scores(|arguments| {
         Ok(Box::new(GradientXAttention {
-            layer: settings.optional("layer")?,
-            head: settings.optional("head")?,
+            layer: arguments.optional_count("layer")?,
+            head: arguments.optional_count("head")?,
         }))
     }),
 };
@@ -40,14 +40,12 @@ impl Method for GradientXAttention {
         true
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let (maps, count) = weights(job)?;
         let (layer, head) = (layer(self.layer, &maps)?, head(self.head, count)?);
         let site = maps[layer];
         let found = job.read_own(&[site], &[site], Rules::Gradient)?;
         let product = times(found.values[0].clone(), &found.gradients[0]);
-        let mut explained = Explained::from(Scores::Tokens(row_of(&product, query(job), head)));
-        explained.site = Some(site);
-        Ok(explained.with("query", query(job)))
+        Ok(attended(job, Some(site), row_of(&product, query(job), head)))
     }
 }

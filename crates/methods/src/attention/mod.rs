@@ -1,4 +1,4 @@
-//! Scores from attention (METHODS A13). They say where a model looked, not what moved it; the pages say so, and the
+//! Scores from attention. They say where a model looked, not what moved it; the pages say so, and the
 //! evidence shows it.
 
 #[allow(clippy::module_inception, reason = "a method's file has the method's name")]
@@ -8,11 +8,17 @@ pub mod attention_norm;
 pub mod attention_rollout;
 pub mod gradient_x_attention;
 
-use crate::Job;
+use crate::{Parameter, Question, RawAttribution, RawScores};
 use exegete_core::{Array, Axis, Error, Result, Role, Rules, Site, SiteInfo};
 
+/// Which layer and which head, for methods that look at one.
+const PARAMETERS: [Parameter; 2] = [
+    Parameter::count("layer", 0..=9_999, None, "which layer, from 0; the last unless said"),
+    Parameter::count("head", 0..=9_999, None, "one head, from 0; the mean over all unless said"),
+];
+
 /// The attention weights of each layer and the number of heads, where the model has self-attention at all.
-fn weights(job: &Job<'_>) -> Result<(Vec<Site>, usize)> {
+fn weights(job: &Question<'_>) -> Result<(Vec<Site>, usize)> {
     let sites = job.open()?.sites();
     // What lies behind a target inside the model has no part in it.
     let last = sites.order(job.target.last_site(sites)?);
@@ -33,13 +39,13 @@ fn weights(job: &Job<'_>) -> Result<(Vec<Site>, usize)> {
 }
 
 /// Every layer's attention probabilities, each \[N, T, T\].
-fn maps(job: &Job<'_>) -> Result<Vec<Array>> {
+fn maps(job: &Question<'_>) -> Result<Vec<Array>> {
     let sites = weights(job)?.0;
     Ok(job.read_own(&sites, &[], Rules::Gradient)?.values)
 }
 
 /// The token whose attention is read: the one that the target is about, else the first, which classifiers read.
-fn query(job: &Job<'_>) -> usize {
+fn query(job: &Question<'_>) -> usize {
     let Some((site, at)) = job.target.unit() else { return job.target.position().unwrap_or(0) };
     let axes = job.info(site).map_or_else(|_| Vec::new(), |info| info.axes.clone());
     let token = axes.iter().zip(at).find(|(axis, _)| **axis == Axis::Token);
@@ -57,6 +63,11 @@ fn row_of(map: &Array, query: usize, head: Option<usize>) -> Vec<f64> {
         scores.iter_mut().zip(row).for_each(|(score, &p)| *score += share * f64::from(p));
     }
     scores
+}
+
+/// What tokens were scored for the one that is read, at a site.
+fn attended(job: &Question<'_>, site: Option<Site>, scores: Vec<f64>) -> RawAttribution {
+    RawAttribution { site, ..RawAttribution::of(RawScores::Tokens(scores)) }.with("query", query(job))
 }
 
 /// A layer that exists; the last where none is given.

@@ -1,10 +1,10 @@
-//! How far explanations of the same texts rank units alike (METHODS E4).
+//! How far explanations of the same texts rank units alike.
 
-use super::{Contest, Measured, Text, estimate};
+use super::{Measured, MethodComparison, Text, estimate};
 use crate::statistics::{kendall, with_ties};
 use exegete_core::report::{Cell, Table};
 
-pub(super) fn table(contest: &Contest<'_>, judged: &[&Text]) -> Table {
+pub(super) fn table(contest: &MethodComparison<'_>, judged: &[&Text]) -> Table {
     let names = contest.names;
     let cell = |row: usize, column: usize| {
         if row == column {

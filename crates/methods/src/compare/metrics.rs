@@ -4,8 +4,8 @@ use exegete_core::report::{Checks, Erasure};
 
 /// What a metric is read off: the evidence for one explanation of one text.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
-    /// The evidence.
+pub struct MeasuredText<'a> {
+    /// The evidence for the explanation.
     pub checks: &'a Checks,
     /// How many units the text has.
     pub units: usize,
@@ -16,9 +16,9 @@ pub struct Seen<'a> {
 /// Which values are good ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
-    /// Large ones.
+    /// Large values are good.
     High,
-    /// Small ones.
+    /// Small values are good.
     Low,
     /// It is there to compare with.
     Neither,
@@ -26,7 +26,7 @@ pub enum Better {
 
 /// One column of a comparison.
 #[derive(Debug)]
-pub struct Metric {
+pub struct QualityMetric {
     /// The head of its column.
     pub name: &'static str,
     /// Which values are good.
@@ -36,15 +36,19 @@ pub struct Metric {
     /// What the reader must know of it.
     pub note: &'static str,
     /// The value for one explanation of one text.
-    pub read: fn(&Seen<'_>) -> Option<f64>,
+    pub read: fn(&MeasuredText<'_>) -> Option<f64>,
 }
 
-const fn metric(name: &'static str, better: Better, read: fn(&Seen<'_>) -> Option<f64>) -> Metric {
-    Metric { name, better, conditional: false, note: "", read }
+const fn metric(
+    name: &'static str,
+    better: Better,
+    read: fn(&MeasuredText<'_>) -> Option<f64>,
+) -> QualityMetric {
+    QualityMetric { name, better, conditional: false, note: "", read }
 }
 
 /// Every metric, in the order of the columns.
-pub const METRICS: &[Metric] = &[
+pub const METRICS: &[QualityMetric] = &[
     metric("completeness gap", Better::Low, |seen| Some(seen.checks.completeness.as_ref()?.gap)),
     metric("comprehensiveness", Better::High, |seen| Some(seen.checks.comprehensiveness.as_ref()?.own.mean)),
     metric("comp minus random", Better::High, |seen| above_random(seen.checks.comprehensiveness.as_ref()?)),
@@ -54,19 +58,19 @@ pub const METRICS: &[Metric] = &[
     metric("suff minus random", Better::Low, |seen| above_random(seen.checks.sufficiency.as_ref()?)),
     metric("suff reversed", Better::High, |seen| Some(seen.checks.sufficiency.as_ref()?.reversed.mean)),
     metric("flips", Better::High, |seen| Some(share(!seen.checks.flip.as_ref()?.units.is_empty()))),
-    Metric {
+    QualityMetric {
         conditional: true,
         note: "units to flip and random flips: over the texts whose decision flips",
         ..metric("units to flip", Better::Low, |seen| flipped(seen).map(|(units, _)| units))
     },
-    Metric {
+    QualityMetric {
         note: "share to flip: a text whose decision never flips counts as 1",
         ..metric("share to flip", Better::Low, |seen| match seen.checks.flip.as_ref()?.units.len() {
             0 => Some(1.0),
             units => Some(units as f64 / seen.units as f64),
         })
     },
-    Metric {
+    QualityMetric {
         conditional: true,
         ..metric("random flips", Better::Low, |seen| flipped(seen).map(|(_, random)| random))
     },
@@ -80,7 +84,7 @@ pub const METRICS: &[Metric] = &[
     metric("insertion random", Better::Neither, |seen| Some(seen.checks.insertion.as_ref()?.random_area)),
     metric("sensitivity", Better::Low, |seen| Some(seen.checks.sensitivity.as_ref()?.relative)),
     metric("infidelity", Better::Low, |seen| Some(seen.checks.infidelity.as_ref()?.value)),
-    Metric {
+    QualityMetric {
         note: "infidelity scaled: with scores times the factor that serves them best, as a share of what scores of zero cost",
         ..metric("infidelity scaled", Better::Low, |seen| {
             let found = seen.checks.infidelity.as_ref()?;
@@ -88,11 +92,11 @@ pub const METRICS: &[Metric] = &[
         })
     },
     metric("stability", Better::High, |seen| Some(seen.checks.stability.as_ref()?.correlation)),
-    Metric {
+    QualityMetric {
         note: "randomised: rank correlation with the scores of the model whose parameters are all random; good near 0",
         ..metric("randomised", Better::Neither, |seen| Some(seen.checks.randomisation.last()?.correlation))
     },
-    Metric {
+    QualityMetric {
         note: "seconds and rows are those of one explanation, without its evidence",
         ..metric("seconds", Better::Low, |seen| Some(seen.cost?.seconds))
     },
@@ -111,7 +115,7 @@ fn share(holds: bool) -> f64 {
 }
 
 /// How many units it took, and the share of random sets as large that do it too; none where nothing flips.
-fn flipped(seen: &Seen<'_>) -> Option<(f64, f64)> {
+fn flipped(seen: &MeasuredText<'_>) -> Option<(f64, f64)> {
     let flip = seen.checks.flip.as_ref().filter(|flip| !flip.units.is_empty())?;
     Some((flip.units.len() as f64, flip.random_share))
 }

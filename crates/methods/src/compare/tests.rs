@@ -1,8 +1,8 @@
 use super::*;
-use exegete_core::report::{Completeness, Curve, Drop, Erasure, Flip, Infidelity, Weighed};
+use exegete_core::report::{Completeness, Curve, Erasure, Flip, Infidelity, RankAgreement, UnitDrop};
 
 fn drops(own: f64, reversed: f64, random: [f64; 2]) -> Option<Erasure> {
-    let drop = |mean: f64| Drop { values: vec![mean], mean };
+    let drop = |mean: f64| UnitDrop { values: vec![mean], mean };
     Some(Erasure {
         bins: vec![0.5],
         own: drop(own),
@@ -24,8 +24,8 @@ fn flip(units: &[usize], random_share: f64) -> Option<Flip> {
     })
 }
 
-fn weighed(tau: f64, p: f64) -> Option<Weighed> {
-    Some(Weighed { tau: Some(tau), p_value: Some(p), units: 4, drops: vec![], measured: vec![] })
+fn weighed(tau: f64, p: f64) -> Option<RankAgreement> {
+    Some(RankAgreement { tau: Some(tau), p_value: Some(p), units: 4, drops: vec![], measured: vec![] })
 }
 
 fn text(measured: Vec<Measured>) -> Text {
@@ -44,8 +44,8 @@ fn near(cell: &Cell, mean: f64, error: f64) {
     assert!((m - mean).abs() < 1e-12 && (e - error).abs() < 1e-12, "{m} ± {e} is not {mean} ± {error}");
 }
 
-fn contest<'a>(names: &'a [String]) -> Contest<'a> {
-    Contest { names, target: "predicted", units: Units::Word }
+fn contest<'a>(names: &'a [String]) -> MethodComparison<'a> {
+    MethodComparison { names, target: "predicted", units: Units::Word }
 }
 
 /// Two texts of four units, worked out by hand.

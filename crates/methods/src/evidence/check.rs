@@ -1,11 +1,12 @@
 //! What a check is, what it may look at, and what it says.
 
-use super::again::{Again, Words};
+use super::noisy::Words;
 use super::ranking::Rankings;
-use super::{Level, Scored, sentence};
-use crate::{Job, Masked, Scores, Set};
-use exegete_core::report::{Checks, Hiding, Verdict};
-use exegete_core::{Result, Units};
+use super::{Level, sentence};
+use crate::registry::Method;
+use crate::{PerturbedPredictions, Question, RawAttribution, RawScores, Set};
+use exegete_core::Result;
+use exegete_core::report::{Checks, Finding, Hiding, Verdict};
 
 /// Below this many units or tokens a rank correlation is mostly chance, and none is held against an explanation.
 pub(super) const FEWEST_RANKED: usize = 8;
@@ -14,6 +15,8 @@ pub(super) const FEWEST_RANKED: usize = 8;
 /// [`super::CHECKS`].
 #[derive(Clone, Copy)]
 pub(super) struct Check {
+    /// What it is called in findings and in `docs/evidence.md`; that of its field of [`Checks`] where it has one.
+    pub(super) name: &'static str,
     /// The level from which on it is made.
     pub(super) level: Level,
     /// The sets of units that it will hide for certain. Those of all checks of a level are run together before any of
@@ -32,72 +35,127 @@ pub(super) fn no_sets(_: &Look<'_, '_>) -> Vec<Set> {
 /// What a check says of what it found.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ruling {
-    /// What is wrong, worst first.
-    pub(super) failures: Vec<String>,
+    /// The number and how it is judged; none where the check does not apply.
+    pub(super) judged: Option<Judged>,
     /// What it found in one sentence, where it is fit for the headline.
     pub(super) sentence: Option<String>,
 }
 
-impl From<Option<String>> for Ruling {
-    fn from(failure: Option<String>) -> Self {
-        Self { failures: failure.into_iter().collect(), sentence: None }
+/// A number, what it is held against, and what comes of that.
+#[derive(Debug, Clone)]
+pub(super) struct Judged {
+    measured: Option<f64>,
+    threshold: Option<f64>,
+    judgement: Judgement,
+}
+
+#[derive(Debug, Clone)]
+enum Judgement {
+    Passed,
+    /// With what is wrong.
+    Failed(String),
+    Undecided,
+}
+
+impl Judged {
+    /// A number that is held against a threshold: it fails where there is something to say against it. What is no number
+    /// does not pass.
+    pub(super) fn new(measured: f64, threshold: f64, failure: Option<String>) -> Self {
+        let judgement = match failure {
+            Some(failure) => Judgement::Failed(failure),
+            None if measured.is_nan() => Judgement::Undecided,
+            None => Judgement::Passed,
+        };
+        Self { measured: Some(measured), threshold: Some(threshold), judgement }
+    }
+
+    /// A number that is shown, not judged.
+    pub(super) fn shown(measured: Option<f64>) -> Self {
+        Self { measured, threshold: None, judgement: Judgement::Undecided }
+    }
+
+    /// A number, or none, that says nothing about this text: it is too short, or nothing moves.
+    pub(super) fn undecided(measured: Option<f64>, threshold: f64) -> Self {
+        Self { measured, threshold: Some(threshold), judgement: Judgement::Undecided }
     }
 }
 
-/// The failures of all checks in their order, and the first sentence.
-pub(super) fn verdict(rulings: Vec<Ruling>) -> Verdict {
+impl From<Judged> for Ruling {
+    fn from(judged: Judged) -> Self {
+        Self { judged: Some(judged), sentence: None }
+    }
+}
+
+/// What all checks found, in their order, and what is said of it: the failures, and the first sentence.
+pub(super) fn verdict(checks: &[Check], rulings: Vec<Ruling>) -> Verdict {
     let sentence = rulings.iter().find_map(|ruling| ruling.sentence.clone()).unwrap_or_default();
-    Verdict { sentence, failures: rulings.into_iter().flat_map(|ruling| ruling.failures).collect() }
+    let mut verdict = Verdict::new(sentence, Vec::new());
+    for (check, ruling) in checks.iter().zip(rulings) {
+        let Some(Judged { measured, threshold, judgement }) = ruling.judged else { continue };
+        // NaN and infinity have no JSON.
+        let [measured, threshold] = [measured, threshold].map(|number| number.filter(|n| n.is_finite()));
+        let (passed, failure) = match judgement {
+            Judgement::Passed => (Some(true), None),
+            Judgement::Failed(failure) => (Some(false), Some(failure)),
+            Judgement::Undecided => (None, None),
+        };
+        verdict.failures.extend(failure);
+        verdict.findings.push(Finding { check: check.name.to_owned(), measured, threshold, passed });
+    }
+    verdict
 }
 
 /// What checks look at: an explanation, the question that it answers, and what hiding units does.
 pub(super) struct Look<'l, 'a> {
     /// The question, with the baselines of the method.
-    pub(super) job: Job<'a>,
-    /// What the units are.
-    pub(super) kind: Units,
-    /// The explanation.
-    pub(super) scored: &'l Scored<'l>,
+    pub(super) job: Question<'a>,
+    /// What the method found.
+    pub(super) explained: &'l RawAttribution,
+    /// Its score of each unit.
+    pub(super) values: Vec<f64>,
     /// Its order of the units, beside others.
     pub(super) rankings: Rankings,
     /// What hiding units does.
-    pub(super) masked: &'l mut Masked<'a>,
+    pub(super) masked: &'l mut PerturbedPredictions<'a>,
+    method: Option<&'l dyn Method>,
     words: Option<Words>,
 }
 
 impl<'l, 'a> Look<'l, 'a> {
     pub(super) fn new(
-        job: &Job<'a>,
-        kind: Units,
-        scored: &'l Scored<'l>,
-        masked: &'l mut Masked<'a>,
+        job: &Question<'a>,
+        explained: &'l RawAttribution,
+        values: Vec<f64>,
+        method: Option<&'l dyn Method>,
+        masked: &'l mut PerturbedPredictions<'a>,
     ) -> Self {
-        let mut job = job.clone();
         // Methods of one text may each have baselines of their own.
-        if let Some(again) = &scored.again {
-            job.baselines = again.baselines.to_vec();
-        }
-        let rankings = Rankings::new(&job, scored.values, scored.signed);
-        Self { job, kind, scored, rankings, masked, words: None }
+        let job = method.map_or_else(|| job.clone(), |method| job.with_baselines_of(method));
+        let rankings = Rankings::new(&job, &values, explained.signed());
+        Self { job, explained, values, rankings, masked, method, words: None }
     }
 
-    /// How to explain again with other word vectors or parameters: none for scores from elsewhere, and for black boxes,
+    /// What explains again with other word vectors or parameters: none for scores from elsewhere, and for black boxes,
     /// which have neither.
-    pub(super) fn again(&self) -> Option<Again<'l>> {
-        self.job.model.open().and(self.scored.again)
+    pub(super) fn again(&self) -> Option<&'l dyn Method> {
+        self.job.model.open().and(self.method)
     }
 
-    /// The same with the word vectors that noise is put on. Scores of units come from hiding units, and a text with noise
-    /// on its word vectors has none to hide.
-    pub(super) fn with_noise(&mut self) -> Result<Option<(Again<'l>, Words)>> {
-        let by_token = |again: &Again<'_>| !matches!(again.explained.scores, Scores::Units(_));
-        let Some(again) = self.again().filter(by_token) else { return Ok(None) };
+    /// What explains again with noise on the word vectors. Scores of units come from hiding units, and a text with noise on
+    /// its word vectors has none to hide.
+    pub(super) fn takes_noise(&self) -> Option<&'l dyn Method> {
+        self.again().filter(|_| !matches!(self.explained.scores, RawScores::Units(_)))
+    }
+
+    /// The same with the word vectors that noise is put on.
+    pub(super) fn with_noise(&mut self) -> Result<Option<(&'l dyn Method, Words)>> {
+        let Some(method) = self.takes_noise() else { return Ok(None) };
         let words = match self.words.take() {
             Some(words) => words,
             None => Words::of(&self.job)?,
         };
         self.words = Some(words.clone());
-        Ok(Some((again, words)))
+        Ok(Some((method, words)))
     }
 
     /// How many tokens the units are made of.
@@ -107,7 +165,7 @@ impl<'l, 'a> Look<'l, 'a> {
 
     /// What `count` units are called.
     pub(super) fn noun(&self, count: usize) -> String {
-        sentence::noun(self.kind, count)
+        sentence::noun(self.job.kind, count)
     }
 
     /// Some units in quotation marks.

@@ -1,34 +1,44 @@
 //! How far F falls without the top-ranked units: high is good (`erasure` has the definition).
 
 use super::Level;
-use super::check::{Check, Look, Ruling};
+use super::check::{Check, Judged, Look, Ruling};
 use super::erasure::{Compared, Hide, figure, measured, sets, sizes};
 use super::sentence::quote;
-use crate::Job;
+use crate::Question;
 use exegete_core::Result;
 use exegete_core::report::{Checks, Erasure};
 
 /// How many units the sentence lists in full.
 const MOST: usize = super::sentence::MOST;
 
-pub(super) const CHECK: Check =
-    Check { level: Level::Default, sets: |look| sets(&look.rankings, Hide::Top), measure };
+pub(super) const CHECK: Check = Check {
+    name: "comprehensiveness",
+    level: Level::Default,
+    sets: |look| sets(&look.rankings, Hide::Top),
+    measure,
+};
 
 fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
     let found = measured(look.masked, &look.rankings, Hide::Top)?;
-    let failures = failure(&found, look).into_iter().collect();
+    let judged = Some(judged(&found, look));
     let sentence = checks.hiding.as_ref().map(|hiding| lowered(look, &found, hiding.value));
     checks.comprehensiveness = Some(found);
-    Ok(Ruling { failures, sentence })
+    Ok(Ruling { judged, sentence })
 }
 
-fn failure(found: &Erasure, look: &Look<'_, '_>) -> Option<String> {
-    let Compared { own, reversed, random } = Compared::of(found)?;
+/// It must be above random rankings, and not below the reversed one.
+fn judged(found: &Erasure, look: &Look<'_, '_>) -> Judged {
+    let Some(compared) = Compared::of(found) else { return Judged::shown(Some(found.own.mean)) };
+    let Compared { own, reversed, random } = compared;
+    Judged::new(own, f64::max(reversed, random), failure(compared, look))
+}
+
+fn failure(Compared { own, reversed, random }: Compared, look: &Look<'_, '_>) -> Option<String> {
     let nouns = look.noun(2);
     let against = |other: f64, which: &str, so: &str| {
         let (own, other) = (figure(own), figure(other));
         // Sizes do not say for or against, so their order cannot be upside down.
-        let so = if look.scored.signed { so } else { "what ranks first does not carry F" };
+        let so = if look.explained.signed() { so } else { "what ranks first does not carry F" };
         format!("F falls by {own} without the top {nouns}, by {other} without {which} {nouns}: {so}")
     };
     if own < reversed {
@@ -49,8 +59,8 @@ fn lowered(look: &Look<'_, '_>, erasure: &Erasure, before: f64) -> String {
     let digits = digits(before, &[after, random]);
     let listed = look.quoted(&ranking[..count]);
     let what = match count {
-        1 if ranking.len() == 1 => format!("{listed}, the only {},", look.kind),
-        1 => format!("the top {} ({listed})", look.kind),
+        1 if ranking.len() == 1 => format!("{listed}, the only {},", look.job.kind),
+        1 => format!("the top {} ({listed})", look.job.kind),
         _ => format!("the top {count} {} ({listed})", look.noun(count)),
     };
     let name = name(&look.job);
@@ -63,7 +73,7 @@ fn lowered(look: &Look<'_, '_>, erasure: &Erasure, before: f64) -> String {
         return format!("{own}.");
     }
     let others = match count {
-        1 => format!("a random {}", look.kind),
+        1 => format!("a random {}", look.job.kind),
         _ => format!("{count} random {}", look.noun(count)),
     };
     let moves = moves(before, random, digits, count);
@@ -72,7 +82,7 @@ fn lowered(look: &Look<'_, '_>, erasure: &Erasure, before: f64) -> String {
 }
 
 /// What F is called in a sentence.
-fn name(job: &Job<'_>) -> String {
+fn name(job: &Question<'_>) -> String {
     let task = job.card().task;
     match job.target.choice() {
         Some(choice) if task.answers_in_text() => quote(&choice.name),

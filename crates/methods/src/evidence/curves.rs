@@ -2,9 +2,9 @@
 //! input sampling for explanation of black-box models*, 2018.
 
 use super::Level;
-use super::check::{Check, Ruling};
+use super::check::{Check, Judged};
 use super::ranking::Rankings;
-use crate::{Masked, Set};
+use crate::{PerturbedPredictions, Set};
 use exegete_core::Result;
 use exegete_core::report::Curve;
 
@@ -22,21 +22,23 @@ enum Walk {
 
 /// The deletion curve, where low is good. Neither curve fails anything: the erasures say the same with more rankings.
 pub(super) const DELETION: Check = Check {
+    name: "deletion",
     level: Level::Deep,
     sets: |look| sets(&look.rankings, Walk::Delete),
     measure: |look, checks| {
-        checks.deletion = Some(curve(look.masked, &look.rankings, Walk::Delete)?);
-        Ok(Ruling::default())
+        let curve = checks.deletion.insert(curve(look.masked, &look.rankings, Walk::Delete)?);
+        Ok(Judged::shown(Some(curve.area)).into())
     },
 };
 
 /// The insertion curve, where high is.
 pub(super) const INSERTION: Check = Check {
+    name: "insertion",
     level: Level::Deep,
     sets: |look| sets(&look.rankings, Walk::Insert),
     measure: |look, checks| {
-        checks.insertion = Some(curve(look.masked, &look.rankings, Walk::Insert)?);
-        Ok(Ruling::default())
+        let curve = checks.insertion.insert(curve(look.masked, &look.rankings, Walk::Insert)?);
+        Ok(Judged::shown(Some(curve.area)).into())
     },
 };
 
@@ -45,7 +47,7 @@ fn sets(rankings: &Rankings, walk: Walk) -> Vec<Set> {
     orders.flat_map(|order| hidden(order, walk)).collect()
 }
 
-fn curve(masked: &mut Masked<'_>, rankings: &Rankings, walk: Walk) -> Result<Curve> {
+fn curve(masked: &mut PerturbedPredictions<'_>, rankings: &Rankings, walk: Walk) -> Result<Curve> {
     let mut along = |order: &Vec<usize>| -> Result<Vec<f64>> {
         Ok(masked.outcomes(&hidden(order, walk))?.iter().map(|outcome| outcome.value).collect())
     };

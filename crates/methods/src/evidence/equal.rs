@@ -1,12 +1,28 @@
-//! Scores that are all the same say nothing. It has no number of its own, only a failure.
+//! How many different scores there are. Scores that are all the same say nothing.
 
 use super::Level;
-use super::check::{Check, no_sets};
+use super::check::{Check, Judged, Ruling, no_sets};
+use crate::statistics::compare;
 
-pub(super) const CHECK: Check =
-    Check { level: Level::Default, sets: no_sets, measure: |look, _| Ok(failure(look.scored.values).into()) };
+/// Scores that rank anything are of at least two kinds.
+const FEWEST: usize = 2;
 
-fn failure(values: &[f64]) -> Option<String> {
-    let equal = values.len() > 1 && values.windows(2).all(|pair| pair[0] == pair[1]);
-    equal.then(|| format!("all {} scores are {}: they rank nothing", values.len(), values[0]))
+pub(super) const CHECK: Check = Check {
+    name: "distinct_scores",
+    level: Level::Default,
+    sets: no_sets,
+    // One score has nothing to differ from.
+    measure: |look, _| match look.values.len() {
+        0 | 1 => Ok(Ruling::default()),
+        _ => Ok(judged(&look.values).into()),
+    },
+};
+
+fn judged(values: &[f64]) -> Judged {
+    let mut kinds = values.to_vec();
+    kinds.sort_by(compare);
+    kinds.dedup();
+    let equal = kinds.len() < FEWEST;
+    let failure = equal.then(|| format!("all {} scores are {}: they rank nothing", values.len(), values[0]));
+    Judged::new(kinds.len() as f64, FEWEST as f64, failure)
 }

@@ -3,9 +3,9 @@
 //! F(r_b alone), for b = 1, 5, 10, 20, 50.
 
 use super::ranking::Rankings;
-use crate::{Masked, Set};
+use crate::{PerturbedPredictions, Set};
 use exegete_core::Result;
-use exegete_core::report::{Drop, Erasure};
+use exegete_core::report::{Erasure, UnitDrop};
 
 /// Mean drops of F that are all smaller than this are rounding: there is nothing to rank.
 const SMALLEST_DROP: f64 = 1e-6;
@@ -31,14 +31,18 @@ pub(super) fn sets(rankings: &Rankings, hide: Hide) -> Vec<Set> {
 }
 
 /// What hiding each bin does.
-pub(super) fn measured(masked: &mut Masked<'_>, rankings: &Rankings, hide: Hide) -> Result<Erasure> {
+pub(super) fn measured(
+    masked: &mut PerturbedPredictions<'_>,
+    rankings: &Rankings,
+    hide: Hide,
+) -> Result<Erasure> {
     let (whole, before) = (masked.whole()?.value, masked.whole()?.kept);
     let after = masked.outcomes(&hidden(&rankings.own, hide))?;
     let ratios: Option<Vec<f64>> = after.iter().map(|outcome| Some((outcome.kept? / before?).ln())).collect();
     let log_odds = ratios.map(|ratios| ratios.iter().sum::<f64>() / ratios.len() as f64);
-    let mut drop = |order: &Vec<usize>| -> Result<Drop> {
+    let mut drop = |order: &Vec<usize>| -> Result<UnitDrop> {
         let outcomes = masked.outcomes(&hidden(order, hide))?;
-        Ok(Drop::new(outcomes.iter().map(|outcome| whole - outcome.value).collect()))
+        Ok(UnitDrop::new(outcomes.iter().map(|outcome| whole - outcome.value).collect()))
     };
     Ok(Erasure {
         bins: BINS.to_vec(),
@@ -64,6 +68,7 @@ pub(super) fn figure(value: f64) -> String {
 }
 
 /// The mean drops of an erasure.
+#[derive(Clone, Copy)]
 pub(super) struct Compared {
     pub(super) own: f64,
     pub(super) reversed: f64,

@@ -1,17 +1,15 @@
-//! The smallest top-ranked set whose removal changes the decision (METHODS E3), beside random sets of the same size.
+//! The smallest top-ranked set whose removal changes the decision, beside random sets of the same size.
 
-use super::check::{Check, Look, Ruling};
+use super::check::{Check, Judged, Look, Ruling};
 use super::ranking::{Rankings, shuffled};
 use super::sentence::{percent, quote};
 use super::{Level, erasure, leave_one_out};
 use crate::search::sets::{combinations, every};
-use crate::{Job, Masked, Outcome, Set};
+use crate::{Outcome, PerturbedPredictions, Question, Set, Stream};
 use exegete_core::Result;
 use exegete_core::report::{Checks, Flip};
 use std::collections::BTreeSet;
 
-/// The stream of random numbers.
-const STAGE: u64 = 102;
 /// Prefixes up to this long are all tried; after it their length grows by half each time.
 const EACH: usize = 16;
 /// Prefixes are run together up to these lengths, while none changes the decision: it mostly changes early.
@@ -20,7 +18,7 @@ const STAGES: [usize; 3] = [4, 8, EACH];
 const RANDOM_SETS: usize = 20;
 
 /// It fails nothing: a decision that stays may be a sure one.
-pub(super) const CHECK: Check = Check { level: Level::Default, sets, measure };
+pub(super) const CHECK: Check = Check { name: "flip", level: Level::Default, sets, measure };
 
 /// The first sets to try; longer ones are run only where none of these changes the decision.
 fn sets(look: &Look<'_, '_>) -> Vec<Set> {
@@ -36,8 +34,10 @@ fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
     let most = look.rankings.own.len().div_ceil(2);
     let telling = |flip: &&Flip| (1..=most).contains(&flip.units.len());
     let sentence = found.as_ref().filter(telling).map(|flip| flipped(look, flip));
+    let size = |flip: &Flip| Some(flip.units.len() as f64).filter(|size| *size > 0.0);
+    let judged = found.as_ref().map(|flip| Judged::shown(size(flip)));
     checks.flip = found;
-    Ok(Ruling { failures: Vec::new(), sentence })
+    Ok(Ruling { judged, sentence })
 }
 
 fn flipped(look: &Look<'_, '_>, flip: &Flip) -> String {
@@ -47,7 +47,7 @@ fn flipped(look: &Look<'_, '_>, flip: &Flip) -> String {
     let (before, after) = (&flip.before, &flip.after);
     let turns =
         format!("turns {} ({:.2}) into {} ({:.2})", named(&before.0), before.1, named(&after.0), after.1);
-    let (verb, kind, listed) = (look.verb(), look.kind, look.quoted(&flip.units));
+    let (verb, kind, listed) = (look.verb(), look.job.kind, look.quoted(&flip.units));
     let cases = format!("in {} of cases", percent(flip.random_share));
     match flip.units.len() {
         1 if look.job.units.len() == 1 => format!("{verb} {listed}, the only {kind}, {turns}."),
@@ -64,8 +64,8 @@ fn flipped(look: &Look<'_, '_>, flip: &Flip) -> String {
 /// None where the model decides nothing, or where the target does not speak for what it decides: hiding what speaks for
 /// another class cannot be expected to change the decision.
 fn smallest(
-    job: &Job<'_>,
-    masked: &mut Masked<'_>,
+    job: &Question<'_>,
+    masked: &mut PerturbedPredictions<'_>,
     rankings: &Rankings,
     alone: &[usize],
 ) -> Result<Option<Flip>> {
@@ -104,7 +104,7 @@ fn smallest(
 
 /// The first of these prefixes that changes the decision, with what comes of it; else none, and what comes of the last.
 fn first(
-    masked: &mut Masked<'_>,
+    masked: &mut PerturbedPredictions<'_>,
     whole: &Outcome,
     rankings: &Rankings,
     lengths: &[usize],
@@ -141,14 +141,14 @@ fn lengths(units: usize) -> Vec<usize> {
 }
 
 /// Sets to compare with: every one where they are few, those left out in turn for single units, else a sample.
-fn random_sets(job: &Job<'_>, units: usize, size: usize, alone: &[usize]) -> Vec<Set> {
+fn random_sets(job: &Question<'_>, units: usize, size: usize, alone: &[usize]) -> Vec<Set> {
     if size == 1 {
         return leave_one_out::sets(alone);
     }
     if combinations(units, size) <= RANDOM_SETS {
         return every(units, size);
     }
-    let mut random = job.random(STAGE);
+    let mut random = job.random(Stream::FlipSets);
     let set = |_| shuffled(units, &mut random)[..size].to_vec();
     (0..RANDOM_SETS).map(set).collect()
 }

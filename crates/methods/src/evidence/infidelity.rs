@@ -5,12 +5,11 @@
 //! does: I·Φ becomes I/(x − x′)·Φ, where an input that equals its baseline divides by one.
 
 use super::Level;
-use super::again::Again;
-use super::check::{Check, Look, Ruling, no_sets};
-use crate::Job;
-use crate::explained::Scores;
+use super::check::{Check, Judged, Look, Ruling, no_sets};
 use crate::noise::{gaussian, range};
+use crate::raw_attribution::RawScores;
 use crate::registry::Meaning;
+use crate::{Question, RawAttribution, Stream};
 use exegete_core::report::{Checks, Infidelity};
 use exegete_core::{Array, Change, Edit, Result};
 
@@ -18,57 +17,68 @@ use exegete_core::{Array, Change, Edit, Result};
 /// 0.003.
 const NOISE: f64 = 0.003;
 const SAMPLES: usize = 50;
-/// The stream of random numbers.
-const STAGE: u64 = 104;
 /// The 95th percentile of χ² with one degree of freedom: a factor that fits n perturbations by chance explains more than
 /// this share of n only once in twenty times.
 const CHANCE_FIT: f64 = 3.84;
 
-pub(super) const CHECK: Check = Check { level: Level::Deep, sets: no_sets, measure };
+pub(super) const CHECK: Check = Check { name: "infidelity", level: Level::Deep, sets: no_sets, measure };
 
 fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
-    let Some(again) = look.again() else { return Ok(Ruling::default()) };
-    checks.infidelity = found(&look.job, &again)?;
-    Ok(checks.infidelity.as_ref().and_then(|found| failure(found, again.meaning)).into())
+    if look.again().is_none() {
+        return Ok(Ruling::default());
+    }
+    let meaning = look.explained.meaning.unwrap_or(Meaning::Other);
+    checks.infidelity = found(&look.job, look.explained, meaning)?;
+    let judged = checks.infidelity.as_ref().map(|found| judged(found, meaning));
+    Ok(Ruling { judged, sentence: None })
 }
 
-/// Scores that compare with a baseline claim nothing about small steps: their infidelity is shown, not held against them.
-fn failure(found: &Infidelity, meaning: Meaning) -> Option<String> {
-    if meaning == Meaning::TimesDifference || found.zero.is_nan() || found.zero <= 0.0 {
-        return None;
-    }
+/// The number is the share of what perturbations do that the scores foretell, below zero where they foretell the opposite.
+/// Scores that compare with a baseline claim nothing about small steps: theirs is shown, not held against them.
+fn judged(found: &Infidelity, meaning: Meaning) -> Judged {
+    let chance = CHANCE_FIT / found.samples as f64;
+    let moves = found.zero > 0.0;
     let explained = 1.0 - found.scaled / found.zero;
-    if explained <= CHANCE_FIT / found.samples as f64 {
+    let signed = if found.factor < 0.0 { -explained } else { explained };
+    match (moves, meaning) {
+        (_, Meaning::TimesDifference) => Judged::shown(Some(signed).filter(|_| moves)),
+        (false, _) => Judged::undecided(None, chance),
+        (true, _) => Judged::new(signed, chance, failure(explained, chance, found.factor)),
+    }
+}
+
+fn failure(explained: f64, chance: f64, factor: f64) -> Option<String> {
+    if explained <= chance {
         let share = 100.0 * explained;
         return Some(format!(
             "the scores foretell {share:.0} % of what small perturbations do: no more than chance"
         ));
     }
-    (found.factor < 0.0).then(|| "the scores foretell the opposite of what small perturbations do".into())
+    (factor < 0.0).then(|| "the scores foretell the opposite of what small perturbations do".into())
 }
 
 /// None for scores that say nothing of a small change: those of attention, and those by token only.
-fn found(job: &Job<'_>, again: &Again<'_>) -> Result<Option<Infidelity>> {
-    let Scores::Elements(scores, _) = &again.explained.scores else { return Ok(None) };
-    if again.meaning == Meaning::Other || again.explained.site.is_some_and(|site| site != job.site) {
+fn found(job: &Question<'_>, explained: &RawAttribution, meaning: Meaning) -> Result<Option<Infidelity>> {
+    let RawScores::Elements(scores, _) = &explained.scores else { return Ok(None) };
+    if meaning == Meaning::Other || explained.site.is_some_and(|site| site != job.site) {
         return Ok(None);
     }
     let mut rows = vec![job.row.clone()];
-    if again.meaning == Meaning::TimesDifference {
+    if meaning == Meaning::TimesDifference {
         rows.extend(job.baseline_rows()?);
     }
     let found = job.read(&rows, &[job.site], &[])?;
     let values: Vec<Array> = found.into_iter().flat_map(|found| found.values).collect();
     let Some((own, baselines)) = values.split_first() else { return Ok(None) };
-    let slopes = slopes(scores, own, baselines, again.meaning);
-    let mut random = job.random(STAGE);
+    let slopes = slopes(scores, own, baselines, meaning);
+    let mut random = job.random(Stream::Infidelity);
     let sigma = NOISE * range(own);
     let moves: Vec<Array> = (0..SAMPLES).map(|_| gaussian(&own.shape, -sigma, &mut random)).collect();
     over(job, &slopes, &moves).map(Some)
 }
 
 /// Over given perturbations, each −I.
-fn over(job: &Job<'_>, slopes: &[f64], moves: &[Array]) -> Result<Infidelity> {
+fn over(job: &Question<'_>, slopes: &[f64], moves: &[Array]) -> Result<Infidelity> {
     let edit = |moved: &Array| Edit::whole(job.site, Change::Add(moved.clone()));
     let mut rows = vec![job.row.clone()];
     rows.extend(moves.iter().map(|moved| job.row.clone().edit(edit(moved))));
@@ -118,7 +128,7 @@ mod tests {
     use crate::recorded::{Recorded, recorded};
     use exegete_testkit::{Comparison, Of};
 
-    /// Four times what the README says: a square of what two changes differ by keeps fewer digits than scores do.
+    /// Four times what `docs/accuracy.md` says: a square of what two changes differ by keeps fewer digits than scores do.
     const LIMIT: f64 = 4.0 * 1.5e-5;
 
     /// Captum's numbers over the same perturbations.
@@ -128,7 +138,7 @@ mod tests {
         for Recorded { case, model } in recorded("infidelity") {
             let flag = |name: &str| case.params[name].as_bool().unwrap();
             let (job, explained) = model.explained(&case, case.params["of"].as_str().unwrap());
-            let Scores::Elements(scores, Reduce::L2 | Reduce::Sum) = &explained.scores else { panic!() };
+            let RawScores::Elements(scores, Reduce::L2 | Reduce::Sum) = &explained.scores else { panic!() };
             let own = job.read_own(&[job.site], &[], exegete_core::Rules::Gradient).unwrap().values.remove(0);
             let meaning = if flag("scaled") { Meaning::TimesInput } else { Meaning::Slope };
             let moves: Vec<Array> = case

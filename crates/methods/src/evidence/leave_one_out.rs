@@ -1,12 +1,12 @@
-//! Agreement with leaving out one unit at a time (METHODS B1, E4).
+//! Agreement with leaving out one unit at a time.
 
 use super::Level;
-use super::check::{Check, FEWEST_RANKED, Look, Ruling};
+use super::check::{Check, FEWEST_RANKED, Judged, Look, Ruling};
 use super::ranking::Rankings;
 use crate::statistics::{kendall, with_ties};
-use crate::{Masked, Set};
+use crate::{PerturbedPredictions, Set};
 use exegete_core::Result;
-use exegete_core::report::{Checks, Weighed};
+use exegete_core::report::{Checks, RankAgreement};
 
 /// A τ below this fails, where it is also not significant or not above zero.
 const LOWEST_TAU: f64 = 0.1;
@@ -18,24 +18,31 @@ const ALL: usize = 50;
 /// How many are, of a longer text: fewer, because its other rows cannot be shared with other checks.
 const SOME: usize = 36;
 
-pub(super) const CHECK: Check =
-    Check { level: Level::Default, sets: |look| sets(&measured(&look.rankings)), measure };
+pub(super) const CHECK: Check = Check {
+    name: "leave_one_out",
+    level: Level::Default,
+    sets: |look| sets(&measured(&look.rankings)),
+    measure,
+};
 
 fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
     let measured = measured(&look.rankings);
-    let found = weighed(look.masked, look.scored.values, look.scored.signed, measured)?;
-    let failure = failure(&found, &look.noun(2));
+    let found = weighed(look.masked, &look.values, look.explained.signed(), measured)?;
+    let judged = judged(&found, &look.noun(2));
     checks.leave_one_out = Some(found);
-    Ok(failure.into())
+    Ok(judged.into())
 }
 
-fn failure(found: &Weighed, nouns: &str) -> Option<String> {
-    let (tau, p) = found.tau.zip(found.p_value)?;
+/// A τ that is significant must be above zero, another at least [`LOWEST_TAU`].
+fn judged(found: &RankAgreement, nouns: &str) -> Judged {
+    let ranked = found.tau.zip(found.p_value).filter(|_| found.units >= FEWEST_RANKED);
+    let Some((tau, p)) = ranked else { return Judged::undecided(found.tau, LOWEST_TAU) };
     let weak = tau <= 0.0 || p > SIGNIFICANCE;
-    (weak && tau < LOWEST_TAU && found.units >= FEWEST_RANKED).then(|| {
+    let failure = (weak && tau < LOWEST_TAU).then(|| {
         let units = found.units;
         format!("the scores do not go with leaving out single {nouns}: τ = {tau:.2} over {units} {nouns} (p = {p:.2})")
-    })
+    });
+    Judged::new(tau, if p > SIGNIFICANCE { LOWEST_TAU } else { 0.0 }, failure)
 }
 
 /// Which units are left out in turn: all, or some that are evenly spread over the ranks.
@@ -56,7 +63,12 @@ pub(super) fn sets(measured: &[usize]) -> Vec<Set> {
 }
 
 /// Kendall's τ between scores and drops of F; scores without a sign are compared with the sizes of the drops.
-fn weighed(masked: &mut Masked<'_>, values: &[f64], signed: bool, measured: Vec<usize>) -> Result<Weighed> {
+fn weighed(
+    masked: &mut PerturbedPredictions<'_>,
+    values: &[f64],
+    signed: bool,
+    measured: Vec<usize>,
+) -> Result<RankAgreement> {
     let whole = masked.whole()?.value;
     let outcomes = masked.outcomes(&sets(&measured))?;
     let drops: Vec<f64> = outcomes.iter().map(|outcome| whole - outcome.value).collect();
@@ -65,7 +77,7 @@ fn weighed(masked: &mut Masked<'_>, values: &[f64], signed: bool, measured: Vec<
     let sizes: Vec<f64> = drops.iter().copied().map(by).collect();
     let found = kendall(&with_ties(&scores), &with_ties(&sizes));
     let (tau, p_value) = found.unzip();
-    Ok(Weighed { tau, p_value, units: measured.len(), drops, measured })
+    Ok(RankAgreement { tau, p_value, units: measured.len(), drops, measured })
 }
 
 #[cfg(test)]

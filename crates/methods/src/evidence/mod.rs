@@ -1,11 +1,10 @@
-//! How far an explanation can be trusted (METHODS E1–E6, E9). One file for each check: how it is measured, when it fails and
-//! what it says. `CHECKS` lists them.
+//! How far an explanation can be trusted. One file for each check: how it is measured, when it fails and what it says.
+//! `CHECKS` lists them; `docs/evidence.md` explains them.
 //!
 //! The default level hides units and looks at what the model then says: at most about 150 forward rows, whatever the
 //! length of the text. The deep level follows whole rankings, and explains again: with noise on the word vectors and with
 //! random parameters. What hiding does is remembered, and shared by all explanations of one text and target.
 
-mod again;
 mod check;
 mod completeness;
 mod comprehensiveness;
@@ -17,6 +16,7 @@ mod infidelity;
 #[cfg(test)]
 mod known;
 mod leave_one_out;
+mod noisy;
 mod randomisation;
 mod ranking;
 mod sensitivity;
@@ -24,14 +24,14 @@ pub(crate) mod sentence;
 mod stability;
 mod sufficiency;
 
-pub use again::Again;
 pub(crate) use leave_one_out::SIGNIFICANCE;
 pub(crate) use ranking::shuffled;
 
-use crate::{Chosen, Explained, Job, Masked, Reduce, Scores, Set};
+use crate::registry::Method;
+use crate::{PerturbedPredictions, Question, RawAttribution, Set};
 use check::{Check, Look, Ruling, verdict};
 use exegete_core::report::Checks;
-use exegete_core::{Error, Result, Units};
+use exegete_core::{Error, Result};
 
 /// Every check, worst failure first: scores that say nothing, numbers that are not what they claim, an order that chance
 /// would match, scores that ignore what was learned, parts that do not suffice, disagreement with leave-one-out, slopes
@@ -40,6 +40,7 @@ const CHECKS: &[Check] = &[
     flip::CHECK,
     equal::CHECK,
     completeness::CHECK,
+    completeness::CANCELLING,
     comprehensiveness::CHECK,
     randomisation::CHECK,
     sufficiency::CHECK,
@@ -66,63 +67,34 @@ pub enum Level {
 /// Two tokens have one order or the other; a rank correlation needs three.
 const FEWEST_TOKENS: usize = 3;
 
-/// An explanation whose evidence is wanted, from a method here or from elsewhere.
-#[derive(Clone, Copy)]
-pub struct Scored<'s> {
-    /// Whether positive and negative scores mean for and against.
-    pub signed: bool,
-    /// One score a unit.
-    pub values: &'s [f64],
-    /// One a token, special ones included.
-    pub tokens: &'s [f64],
-    /// How to explain again; none for scores from elsewhere, whose evidence is then what hiding says.
-    pub again: Option<Again<'s>>,
-}
-
-impl<'s> Scored<'s> {
-    /// The scores of a method for one question.
-    pub fn of(
-        job: &'s Job<'_>,
-        chosen: &'s Chosen,
-        explained: &'s Explained,
-        values: &'s [f64],
-        tokens: &'s [f64],
-    ) -> Self {
-        // A sum has a sign that means something, whoever asked for it; a size has none.
-        let summed = match &explained.scores {
-            Scores::Elements(_, own) => chosen.reduce.unwrap_or(*own) == Reduce::Sum,
-            Scores::Tokens(_) | Scores::Units(_) => chosen.info.signed,
-        };
-        let meaning = explained.meaning.unwrap_or(chosen.info.meaning);
-        let baselines = &job.baselines;
-        let again = Again { method: &*chosen.method, reduce: chosen.reduce, meaning, baselines, explained };
-        let signed = summed && !explained.unsigned;
-        Self { signed, values, tokens, again: Some(again) }
-    }
-}
-
 /// The evidence for explanations of one text and one target, with one memory of what hiding units does.
 pub struct Evidence<'a> {
-    job: Job<'a>,
-    kind: Units,
-    masked: Masked<'a>,
+    job: Question<'a>,
+    masked: PerturbedPredictions<'a>,
     checks: &'static [Check],
 }
 
 impl<'a> Evidence<'a> {
     /// For one question. Nothing is run before the first check.
-    pub fn new(job: &Job<'a>, kind: Units) -> Self {
-        Self { job: job.clone(), kind, masked: Masked::by_probability(job), checks: CHECKS }
+    pub fn new(job: &Question<'a>) -> Self {
+        Self { job: job.clone(), masked: PerturbedPredictions::by_probability(job), checks: CHECKS }
     }
 
-    /// Adds the evidence for one explanation to what its method claims.
-    pub fn check(&mut self, level: Level, scored: &Scored<'_>, mut checks: Checks) -> Result<Checks> {
+    /// Adds the evidence for one explanation to what its method claims. `method` explains again where a check needs that;
+    /// there is none for scores from elsewhere, whose evidence is then what hiding says.
+    pub fn check(
+        &mut self,
+        level: Level,
+        explained: &RawAttribution,
+        method: Option<&dyn Method>,
+        mut checks: Checks,
+    ) -> Result<Checks> {
         if level == Level::None || self.job.units.is_empty() {
             return Ok(checks);
         }
-        self.fits(scored)?;
+        let values = self.values(explained)?;
         let (list, before) = (self.checks, self.masked.run());
-        let mut look = Look::new(&self.job, self.kind, scored, &mut self.masked);
+        let mut look = Look::new(&self.job, explained, values, method, &mut self.masked);
         let mut rulings = vec![Ruling::default(); list.len()];
         // One level after the other, so that the default card is the same beside the deep one.
         for stage in [Level::Default, Level::Deep].into_iter().filter(|stage| *stage <= level) {
@@ -142,21 +114,18 @@ impl<'a> Evidence<'a> {
         if let Some(hiding) = &mut checks.hiding {
             hiding.rows = self.masked.run() - before;
         }
-        checks.verdict = Some(verdict(rulings));
+        checks.verdict = Some(verdict(list, rulings));
         Ok(checks)
     }
 
-    /// Scores from elsewhere may be of another tokenizer or other units.
-    fn fits(&self, scored: &Scored<'_>) -> Result<()> {
-        let (units, tokens) = (self.job.units.len(), self.job.encoded().len());
-        if (scored.values.len(), scored.tokens.len()) == (units, tokens) {
-            return Ok(());
+    /// One score a unit. Scores from elsewhere may be of another tokenizer or other units.
+    fn values(&self, explained: &RawAttribution) -> Result<Vec<f64>> {
+        let units = self.job.units.len();
+        let values = explained.units(&self.job)?.unwrap_or_default();
+        if values.len() == units {
+            return Ok(values);
         }
-        Err(Error::Request(format!(
-            "{} scores for {units} {} and {} for {tokens} tokens: there must be one each",
-            scored.values.len(),
-            sentence::noun(self.kind, units),
-            scored.tokens.len()
-        )))
+        let (given, nouns) = (values.len(), sentence::noun(self.job.kind, units));
+        Err(Error::Request(format!("{given} scores for {units} {nouns}: there must be one each")))
     }
 }

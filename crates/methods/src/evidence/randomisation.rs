@@ -4,36 +4,43 @@
 //! Each tensor becomes normal with its own mean and standard deviation, so that activations keep their size. What is
 //! explained stays what it was for the trained model.
 
-use super::again::Again;
-use super::check::{Check, FEWEST_RANKED, Look, Ruling, no_sets};
+use super::check::{Check, FEWEST_RANKED, Judged, Look, Ruling, no_sets};
 use super::{FEWEST_TOKENS, Level};
-use crate::Job;
 use crate::noise::gaussian;
+use crate::registry::Method;
 use crate::statistics::spearman;
+use crate::{Question, RawAttribution, Stream};
 use exegete_core::report::{Checks, Randomisation};
-use exegete_core::{Array, Learner, Model, ParameterGroup, Result, Unit};
+use exegete_core::{Array, Learner, Model, ParameterGroup, Result};
 use std::sync::Arc;
 
 /// Scores that go this well with those of a model of random parameters do not depend on what was learned.
 const MOST_ALIKE: f64 = 0.7;
-/// The first stream of random numbers: one a part of the model from here on.
-const STAGE: u64 = 1000;
 
-pub(super) const CHECK: Check = Check { level: Level::Deep, sets: no_sets, measure };
+pub(super) const CHECK: Check = Check { name: "randomisation", level: Level::Deep, sets: no_sets, measure };
 
 fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
-    let Some(again) = look.again().filter(|_| look.tokens() >= FEWEST_TOKENS) else {
+    let Some(method) = look.again().filter(|_| look.job.model.learner().is_some()) else {
         return Ok(Ruling::default());
     };
-    checks.randomisation = cascade(&look.job, &look.job.units, &again)?;
-    Ok(checks.randomisation.last().and_then(|last| failure(last, look.tokens())).into())
+    if look.tokens() < FEWEST_TOKENS {
+        return Ok(Judged::undecided(None, MOST_ALIKE).into());
+    }
+    checks.randomisation = cascade(&look.job, look.explained, method)?;
+    let judged = checks.randomisation.last().map(|last| judged(last, look.tokens()));
+    Ok(Ruling { judged, sentence: None })
 }
 
-fn failure(last: &Randomisation, tokens: usize) -> Option<String> {
+/// The size of the correlation with all parameters random.
+fn judged(last: &Randomisation, tokens: usize) -> Judged {
     let alike = last.correlation;
-    (alike.abs() > MOST_ALIKE && tokens >= FEWEST_RANKED).then(|| {
+    if tokens < FEWEST_RANKED {
+        return Judged::undecided(Some(alike.abs()), MOST_ALIKE);
+    }
+    let failure = (alike.abs() > MOST_ALIKE).then(|| {
         format!("with all parameters random the scores are much the same (ρ = {alike:.2}): they hardly depend on the model")
-    })
+    });
+    Judged::new(alike.abs(), MOST_ALIKE, failure)
 }
 
 /// What becomes random in one step.
@@ -47,9 +54,13 @@ struct Part {
 }
 
 /// One entry a part, from the top; none where the model's parameters have no names.
-fn cascade(job: &Job<'_>, units: &[Unit], again: &Again<'_>) -> Result<Vec<Randomisation>> {
+fn cascade(
+    job: &Question<'_>,
+    explained: &RawAttribution,
+    method: &dyn Method,
+) -> Result<Vec<Randomisation>> {
     let Some(learner) = job.model.learner() else { return Ok(Vec::new()) };
-    let own = again.tokens(job, again.explained, units)?;
+    let own = explained.inside(job)?;
     let sizes = |values: &[f64]| values.iter().map(|v| v.abs()).collect::<Vec<f64>>();
     let mut view: Option<Arc<dyn Model>> = None;
     let mut found = Vec::new();
@@ -58,8 +69,8 @@ fn cascade(job: &Job<'_>, units: &[Unit], again: &Again<'_>) -> Result<Vec<Rando
         // A view of the view before: what was random stays so.
         let open = view.as_deref().unwrap_or(job.model).require_open()?;
         let moved = open.with_params(overrides)?;
-        let job = Job { model: &*moved, ..job.clone() };
-        let scores = again.tokens(&job, &again.method.explain(&job)?, units)?;
+        let job = Question { model: &*moved, output: None, ..job.clone() };
+        let scores = method.explain(&job)?.inside(&job)?;
         found.push(Randomisation {
             down_to: part.name,
             correlation: spearman(&own, &scores).unwrap_or(0.0),
@@ -97,14 +108,16 @@ fn parts(groups: Vec<ParameterGroup>) -> Vec<Part> {
     parts
 }
 
-fn random_parameters(job: &Job<'_>, learner: &dyn Learner, part: &Part) -> Result<Vec<(String, Array)>> {
-    let mut random = job.random(STAGE + part.stream);
+fn random_parameters(job: &Question<'_>, learner: &dyn Learner, part: &Part) -> Result<Vec<(String, Array)>> {
+    let mut random = Stream::Parameters.random(job.seed, part.stream);
     let replaced = |name: &String| {
-        let own = learner.parameter(name)?;
-        let count = own.len().max(1) as f64;
-        let mean = own.data.iter().map(|&x| f64::from(x)).sum::<f64>() / count;
-        let variance = own.data.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / count;
-        let mut drawn = gaussian(&own.shape, variance.sqrt(), &mut random);
+        let Array { shape, data } = learner.parameter(name)?;
+        let count = data.len().max(1) as f64;
+        let mean = data.iter().map(|&x| f64::from(x)).sum::<f64>() / count;
+        let variance = data.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / count;
+        // A vocabulary's vectors are large: not twice at once.
+        drop(data);
+        let mut drawn = gaussian(&shape, variance.sqrt(), &mut random);
         drawn.data.iter_mut().for_each(|x| *x += mean as f32);
         Ok((name.clone(), drawn))
     };

@@ -1,10 +1,8 @@
-use crate::Job;
 use crate::statistics::compare;
+use crate::{Question, Stream};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// The stream of random numbers.
-const STAGE: u64 = 101;
 /// How many random rankings stand beside an explanation's own.
 const RANDOM: usize = 5;
 
@@ -18,10 +16,10 @@ pub(super) struct Rankings {
 impl Rankings {
     /// What speaks for the target comes first where scores have a sign, else what is large. The random ones depend on the
     /// job's seed alone, so that several explanations of a text are compared with the same.
-    pub(super) fn new(job: &Job<'_>, values: &[f64], signed: bool) -> Self {
+    pub(super) fn new(job: &Question<'_>, values: &[f64], signed: bool) -> Self {
         let own = best_first(values, signed);
         let reversed = own.iter().rev().copied().collect();
-        let mut random = job.random(STAGE);
+        let mut random = job.random(Stream::Rankings);
         let random = (0..RANDOM).map(|_| shuffled(values.len(), &mut random)).collect();
         Self { own, reversed, random }
     }

@@ -2,9 +2,10 @@
 //! ‖Φ(x + δ) − Φ(x)‖ over ‖δ‖∞ ≤ r, found by trying random δ. As captum divides it by ‖Φ(x)‖.
 
 use super::Level;
-use super::again::{Again, noisy};
-use super::check::{Check, Look, Ruling, no_sets};
-use crate::Job;
+use super::check::{Check, Judged, Look, Ruling, no_sets};
+use super::noisy::noisy;
+use crate::registry::Method;
+use crate::{Question, RawAttribution, Stream};
 use exegete_core::report::{Checks, Sensitivity};
 use exegete_core::{Array, Result};
 use rand::RngExt;
@@ -12,35 +13,40 @@ use rand::RngExt;
 /// The radius of the ball in each coordinate, as a share of the word vectors' range; captum's 0.02.
 const RADIUS: f64 = 0.02;
 const SAMPLES: usize = 8;
-/// The stream of random numbers.
-const STAGE: u64 = 103;
 /// Within a small ball scores should not move by more than their own size.
 const MOST_SENSITIVE: f64 = 1.0;
 
-pub(super) const CHECK: Check = Check { level: Level::Deep, sets: no_sets, measure };
+pub(super) const CHECK: Check = Check { name: "sensitivity", level: Level::Deep, sets: no_sets, measure };
 
 /// Nothing is measured where all scores are zero: nothing is large beside nothing.
 fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
-    let Some((again, words)) = look.with_noise()? else { return Ok(Ruling::default()) };
+    let Some((method, words)) = look.with_noise()? else { return Ok(Ruling::default()) };
     let radius = RADIUS * words.range;
-    let mut random = look.job.random(STAGE);
+    let mut random = look.job.random(Stream::Sensitivity);
     let mut inside = |_| {
         let numbers =
             (0..words.shape.iter().product()).map(|_| (radius * (2.0 * random.random::<f64>() - 1.0)) as f32);
         Array::new(words.shape.clone(), numbers.collect())
     };
     let moves = (0..SAMPLES).map(&mut inside).collect::<Result<Vec<Array>>>()?;
-    let Some((relative, absolute)) = over(&look.job, &again, &moves)? else { return Ok(Ruling::default()) };
+    let Some((relative, absolute)) = over(&look.job, look.explained, method, &moves)? else {
+        return Ok(Judged::undecided(None, MOST_SENSITIVE).into());
+    };
     checks.sensitivity = Some(Sensitivity { relative, absolute, radius, samples: SAMPLES });
     let failure = (relative > MOST_SENSITIVE).then(|| {
         format!("within a small ball around the text the scores move by {relative:.2} times their size")
     });
-    Ok(failure.into())
+    Ok(Judged::new(relative, MOST_SENSITIVE, failure).into())
 }
 
 /// Relative and absolute, over given δ.
-fn over(job: &Job<'_>, again: &Again<'_>, moves: &[Array]) -> Result<Option<(f64, f64)>> {
-    let own = Again::elements(again.explained);
+fn over(
+    job: &Question<'_>,
+    explained: &RawAttribution,
+    method: &dyn Method,
+    moves: &[Array],
+) -> Result<Option<(f64, f64)>> {
+    let own = explained.elements();
     let size = length(own.iter().copied());
     if size == 0.0 {
         return Ok(None);
@@ -48,7 +54,7 @@ fn over(job: &Job<'_>, again: &Again<'_>, moves: &[Array]) -> Result<Option<(f64
     let mut absolute: f64 = 0.0;
     for moved in moves {
         let row = noisy(job, moved.clone())?;
-        let scores = Again::elements(&again.method.explain(&Job { row, ..job.clone() })?);
+        let scores = method.explain(&Question { row, ..job.clone() })?.elements();
         absolute = absolute.max(length(scores.iter().zip(&own).map(|(a, b)| a - b)));
     }
     Ok(Some((absolute / size, absolute)))
@@ -62,7 +68,6 @@ fn length(values: impl Iterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
     use crate::recorded::{LIMIT, Recorded, chosen, recorded};
-    use crate::registry::Meaning;
     use exegete_testkit::{Of, close};
 
     /// Captum's numbers over the same δ.
@@ -75,14 +80,8 @@ mod tests {
             }
             let name = case.params["of"].as_str().unwrap();
             let ((job, explained), chosen) = (model.explained(&case, name), chosen(name));
-            let again = Again {
-                method: &*chosen.method,
-                reduce: None,
-                meaning: Meaning::Other,
-                baselines: &job.baselines,
-                explained: &explained,
-            };
-            let (relative, absolute) = over(&job, &again, &case.slices("perturbations")).unwrap().unwrap();
+            let moves = case.slices("perturbations");
+            let (relative, absolute) = over(&job, &explained, &chosen, &moves).unwrap().unwrap();
             let found = if case.params["relative"] == true { relative } else { absolute };
             close(&case.name, &[found], &case.expected.data[..1], Of::Largest(0.0), LIMIT);
             compared += 1;

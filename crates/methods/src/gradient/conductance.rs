@@ -3,11 +3,12 @@
 //!
 //! Through one neuron y_i: (x − x′) ⊙ ∫ ∂F/∂y_i · ∂y_i/∂x dα, a score for the input.
 
-use super::path::{Path, found, mean, minus, times, weighted};
-use crate::quadrature::Rule;
+use super::path::{Path, Sum, along, found, mean, times, together};
+use crate::parameter::{name_of, names};
+use crate::quadrature::QuadratureRule;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Baseline, Explained, Job, Reduce, Settings};
-use exegete_core::{Array, Error, Pass, Plan, Readout, Result, Row, Rules, Seed, Site, Target};
+use crate::{Arguments, Baseline, Parameter, Question, RawAttribution, Reduce};
+use exegete_core::{Array, Error, Pass, Plan, Readout, Record, Result, Row, Rules, Seed, Site, Target};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -15,27 +16,35 @@ use std::str::FromStr;
 pub const INFO: Info = Info {
     name: "conductance",
     summary: "how much of the difference to a baseline flows through each unit of a site, or through one neuron",
-    page: include_str!("conductance.md"),
+    prose: include_str!("conductance.md"),
+    parameters: &[
+        QuadratureRule::PARAMETERS[0],
+        QuadratureRule::PARAMETERS[1],
+        Parameter::choice("derivative", &names(&DERIVATIVES), "how dy/dα is had; not with `through`"),
+        Parameter::text(
+            "through",
+            "layer.1.out[3]",
+            None,
+            "only what flows through unit i of a site, SITE[i], or of one token, SITE[pos,i]; through all without it",
+        ),
+    ],
     axioms: &[Axiom::Completeness, Axiom::Dummy],
     signed: true,
     meaning: Meaning::TimesDifference,
     needs: Needs::Inside,
-    new: New::Scores(|settings| Ok(Box::new(Conductance::new(settings)?))),
+    new: New::Scores(|arguments| Ok(Box::new(Conductance::new(arguments)?))),
 };
 
+/// Whether the derivative is a difference.
+const DERIVATIVES: [(&str, bool); 2] = [("exact", false), ("difference", true)];
+
 struct Conductance {
-    how: How,
+    rule: QuadratureRule,
+    /// Whether dy/dα is the difference of y between neighbouring points of n + 1, with the gradient at the earlier one;
+    /// else it is exact.
+    difference: bool,
     steps: usize,
     through: Option<Neuron>,
-}
-
-/// How dy/dα is had.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum How {
-    /// Exactly, at the points of a rule.
-    Exact(Rule),
-    /// As the difference of y between neighbouring points of n + 1, with the gradient at the earlier one.
-    Difference(Rule),
 }
 
 /// One neuron of a site, written `SITE[i]` or `SITE[pos,i]`.
@@ -87,60 +96,81 @@ impl Neuron {
 }
 
 impl Conductance {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let rule = settings.take("rule", Rule::GaussLegendre)?;
-        let difference = settings.choice("derivative", &[("exact", false), ("difference", true)])?;
-        let how = if difference { How::Difference(rule) } else { How::Exact(rule) };
-        let through = settings.optional("through")?;
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        let rule = arguments.choice("rule", &QuadratureRule::NAMES)?;
+        let difference = arguments.choice("derivative", &DERIVATIVES)?;
+        let through = arguments.text("through")?;
         if difference && through.is_some() {
             return Err(Error::Request(
                 "through= has its derivative from the gradient; leave derivative out".into(),
             ));
         }
-        Ok(Self { how, steps: settings.count("steps")?.unwrap_or(32), through })
-    }
-
-    fn rule(&self) -> Rule {
-        let (How::Exact(rule) | How::Difference(rule)) = self.how;
-        rule
+        Ok(Self { rule, difference, steps: arguments.count("steps")?, through })
     }
 
     /// Σ weight · ∂F/∂y · dy/dα.
-    fn exact(&self, job: &Job<'_>, path: &Path) -> Result<Array> {
-        let (alphas, weights): (Vec<f64>, Vec<f64>) = self.rule().points(self.steps).into_iter().unzip();
-        let rows = path.rows(alphas);
-        let gradients = job.slopes(&rows, job.site)?;
-        let directions = vec![path.delta.clone(); rows.len()];
-        let moves = job.driver.jvp(job.open()?, &rows, job.words()?, &directions, &[job.site])?;
-        let moves = found(moves.into_iter().next())?;
-        let flows: Vec<Array> = gradients.into_iter().zip(&moves).map(|(g, y)| times(g, y)).collect();
-        weighted(&flows, &weights)
+    fn exact(&self, job: &Question<'_>, path: &Path) -> Result<Array> {
+        let moving = Moving { words: job.words()?, delta: &path.delta, site: job.site };
+        along(job, path, &self.rule.points(self.steps), |rows| {
+            let gradients = job.slopes(rows, job.site)?;
+            let moves = job.driver.read_all(job.model, rows, &moving)?;
+            Ok(gradients.into_iter().zip(&moves).map(|(g, y)| times(g, y)).collect())
+        })
     }
 
     /// Σ ∂F/∂y at one point · (y at the next − y).
-    fn difference(&self, job: &Job<'_>, path: &Path) -> Result<Array> {
-        let alphas = self.rule().points(self.steps + 1).into_iter().map(|(alpha, _)| alpha);
-        let rows = path.rows(alphas);
-        let gradients = job.slopes(&rows, job.site)?;
-        let found = job.read(&rows, &[job.site], &[])?;
-        let values: Vec<Array> = found.into_iter().flat_map(|found| found.values).collect();
-        let flow = |(gradient, pair): (Array, &[Array])| times(gradient, &minus(pair[1].clone(), &pair[0]));
-        let flows: Vec<Array> = gradients.into_iter().zip(values.windows(2)).map(flow).collect();
-        weighted(&flows, &vec![1.0; flows.len()])
+    fn difference(&self, job: &Question<'_>, path: &Path) -> Result<Array> {
+        let points = self.rule.points(self.steps + 1);
+        let (mut sum, mut before): (Sum, Option<(Array, Array)>) = (Sum::default(), None);
+        for points in points.chunks(together(job, &path.delta)) {
+            let rows = path.rows(points.iter().map(|(alpha, _)| *alpha));
+            let gradients = job.slopes(&rows, job.site)?;
+            let values = job.read(&rows, &[job.site], &[])?.into_iter().flat_map(|found| found.values);
+            for (gradient, value) in gradients.into_iter().zip(values) {
+                if let Some((slope, earlier)) = before.replace((gradient, value.clone())) {
+                    sum.add(&times(slope, &value.plus(&earlier, -1.0)), 1.0);
+                }
+            }
+        }
+        sum.array()
     }
 
     /// (x − x′) ⊙ Σ weight · ∂F/∂y · ∂y/∂x, with ∂F/∂y cut down to one neuron.
-    fn through(&self, job: &Job<'_>, path: &Path, neuron: &Neuron) -> Result<Array> {
-        let (alphas, weights): (Vec<f64>, Vec<f64>) = self.rule().points(self.steps).into_iter().unzip();
+    fn through(&self, job: &Question<'_>, path: &Path, neuron: &Neuron) -> Result<Array> {
         job.check_path(&[job.site, neuron.site])?;
-        let pulled = job.driver.read_all(job.model, &path.rows(alphas), &Through { job, neuron })?;
-        Ok(times(weighted(&pulled, &weights)?, &path.delta))
+        let readout = Through { job, neuron };
+        let points = self.rule.points(self.steps);
+        let pulled = along(job, path, &points, |rows| job.driver.read_all(job.model, rows, &readout))?;
+        Ok(times(pulled, &path.delta))
+    }
+}
+
+/// dy/dα at a site y while the words go along the path.
+struct Moving<'m> {
+    words: Site,
+    delta: &'m Array,
+    site: Site,
+}
+
+impl Readout for Moving<'_> {
+    type Value = Array;
+
+    fn plan(&self) -> Plan {
+        Plan::keep([self.site])
+    }
+
+    fn along(&self) -> Option<(Site, &Array)> {
+        Some((self.words, self.delta))
+    }
+
+    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Array>> {
+        (0..rows.len()).map(|row| pass.value(self.site, row)).collect()
     }
 }
 
 /// ∂F/∂y · ∂y/∂x at the job's site, for one neuron y.
 struct Through<'t> {
-    job: &'t Job<'t>,
+    job: &'t Question<'t>,
     neuron: &'t Neuron,
 }
 
@@ -148,8 +178,7 @@ impl Readout for Through<'_> {
     type Value = Array;
 
     fn plan(&self) -> Plan {
-        let sites = self.job.model.open().and_then(|open| self.job.target.site(open.sites()));
-        Plan::gradient([self.job.site, self.neuron.site].into_iter().chain(sites).collect::<Vec<_>>())
+        self.job.plan(&[self.job.site, self.neuron.site], Record::Gradient)
     }
 
     fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Array>> {
@@ -167,9 +196,9 @@ impl Readout for Through<'_> {
 
 impl Method for Conductance {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
-        let derivative = if matches!(self.how, How::Exact(_)) { "exact" } else { "difference" };
+        let derivative = name_of(&DERIVATIVES, &self.difference);
         let mut all = params([
-            ("rule", self.rule().to_string().into()),
+            ("rule", self.rule.to_string().into()),
             ("steps", self.steps.into()),
             ("derivative", derivative.into()),
         ]);
@@ -183,7 +212,11 @@ impl Method for Conductance {
         &[Baseline::Zero]
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn most_rows(&self, _units: usize) -> Option<usize> {
+        Some(self.steps + 2)
+    }
+
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let sites = job.open()?.sites();
         let before = |neuron: &&Neuron| sites.order(neuron.site) <= sites.order(job.site);
         if let Some(neuron) = self.through.as_ref().filter(before) {
@@ -200,14 +233,14 @@ impl Method for Conductance {
         let share = 1.0 / paths.len() as f64;
         let (mut flows, mut difference) = (Vec::new(), 0.0);
         for path in &paths {
-            flows.push(match (&self.through, self.how) {
-                (Some(neuron), _) => self.through(job, path, neuron)?,
-                (None, How::Exact(_)) => self.exact(job, path)?,
-                (None, How::Difference(_)) => self.difference(job, path)?,
+            flows.push(match &self.through {
+                Some(neuron) => self.through(job, path, neuron)?,
+                None if self.difference => self.difference(job, path)?,
+                None => self.exact(job, path)?,
             });
             difference += share * path.difference;
         }
-        let mut explained = Explained::new(mean(&flows)?, Reduce::Sum);
+        let mut explained = RawAttribution::new(mean(&flows)?, Reduce::Sum);
         // What flows through one neuron is not all that a change does.
         explained.meaning = self.through.as_ref().map(|_| Meaning::Other);
         // What flows through one neuron is a part of the difference that nobody knows beforehand.

@@ -9,7 +9,8 @@ use exegete_core::Rules;
 pub const INFO: Info = Info {
     name: "deconvolution",
     summary: "the gradient, with rectifiers passing back only what is positive",
-    page: include_str!("deconvolution.md"),
+    prose: include_str!("deconvolution.md"),
+    parameters: &[],
     axioms: &[],
     signed: false,
     meaning: Meaning::Slope,

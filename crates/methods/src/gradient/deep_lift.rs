@@ -3,10 +3,11 @@
 //!
 //! m = Δout/Δin through every operation, between the text and its baseline; score = m ⊙ (x − x′), and Σ score = ΔF.
 
-use super::path::{found, mean, minus, times};
-use crate::explained::{Claim, sum_and_size};
+use super::path::{found, mean, times};
+use crate::parameter::{Parameter, name_of, names};
+use crate::raw_attribution::{Claim, sum_and_size};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Baseline, Explained, Job, Reduce, Settings};
+use crate::{Arguments, Baseline, Question, RawAttribution, Reduce};
 use exegete_core::{Array, Pass, Plan, Readout, Record, Result, Row, Rules, Site};
 use std::collections::BTreeMap;
 
@@ -14,13 +15,23 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "deep_lift",
     summary: "each word's share of the difference to a baseline, by differences handed back layer by layer",
-    page: include_str!("deep_lift.md"),
+    prose: include_str!("deep_lift.md"),
+    parameters: &PARAMETERS,
     axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::Dummy, Axiom::Symmetry],
     signed: true,
     meaning: Meaning::TimesDifference,
     needs: Needs::Inside,
-    new: New::Scores(|settings| Ok(Box::new(DeepLift::new(settings)?))),
+    new: New::Scores(|arguments| Ok(Box::new(DeepLift::new(arguments)?))),
 };
+
+/// Whether RevealCancel is used.
+const RULES: [(&str, bool); 2] = [("rescale", false), ("reveal_cancel", true)];
+
+pub(super) const PARAMETERS: [Parameter; 1] = [Parameter::choice(
+    "rule",
+    &names(&RULES),
+    "how a rectifier straight after a linear layer is treated (ReLU, GELU, SiLU)",
+)];
 
 /// DeepLIFT with one of its rules for rectifiers.
 pub(super) struct DeepLift {
@@ -28,13 +39,12 @@ pub(super) struct DeepLift {
 }
 
 impl DeepLift {
-    pub(super) fn new(settings: &mut Settings) -> Result<Self> {
-        let reveal_cancel = settings.choice("rule", &[("rescale", false), ("reveal_cancel", true)])?;
-        Ok(Self { reveal_cancel })
+    pub(super) fn new(arguments: &mut Arguments) -> Result<Self> {
+        Ok(Self { reveal_cancel: arguments.choice("rule", &RULES)? })
     }
 
     /// Scores against one baseline at the job's site and, after it, at every later cut; and ΔF.
-    fn against(&self, job: &Job<'_>, baseline: Row, sites: &[Site]) -> Result<(f64, Vec<Array>)> {
+    fn against(&self, job: &Question<'_>, baseline: Row, sites: &[Site]) -> Result<(f64, Vec<Array>)> {
         job.check_path(sites)?;
         let rules = Rules::DeepLift { reveal_cancel: self.reveal_cancel };
         let rows = [job.row.clone(), baseline];
@@ -44,7 +54,7 @@ impl DeepLift {
 
 /// ΔF of each pair of rows and its scores at some sites; the second row of a pair gives the same.
 struct Between<'b> {
-    job: &'b Job<'b>,
+    job: &'b Question<'b>,
     sites: &'b [Site],
     rules: Rules,
 }
@@ -53,9 +63,7 @@ impl Readout for Between<'_> {
     type Value = (f64, Vec<Array>);
 
     fn plan(&self) -> Plan {
-        let own = self.job.model.open().and_then(|open| self.job.target.site(open.sites()));
-        let own = own.filter(|site| !self.sites.contains(site));
-        Plan { keep: self.sites.iter().copied().chain(own).collect(), start: None, record: Record::Paired }
+        self.job.plan(self.sites, Record::Paired)
     }
 
     fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Self::Value>> {
@@ -68,7 +76,7 @@ impl Readout for Between<'_> {
         }
         for (&site, multipliers) in sites.iter().zip(pass.backward(&seeds, sites, *rules)?) {
             for (row, multiplier) in multipliers.into_iter().enumerate().step_by(2) {
-                let moved = minus(pass.value(site, row)?, &pass.value(site, row + 1)?);
+                let moved = pass.value(site, row)?.plus(&pass.value(site, row + 1)?, -1.0);
                 all[row].1.push(times(multiplier, &moved));
             }
         }
@@ -78,14 +86,14 @@ impl Readout for Between<'_> {
 
 impl Method for DeepLift {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
-        params([("rule", if self.reveal_cancel { "reveal_cancel" } else { "rescale" }.into())])
+        params([("rule", name_of(&RULES, &self.reveal_cancel).into())])
     }
 
     fn baselines(&self) -> &'static [Baseline] {
         &[Baseline::Zero]
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let mut sites = vec![job.site];
         sites.extend(job.cuts()?);
         let rows = job.baseline_rows()?;
@@ -102,7 +110,7 @@ impl Method for DeepLift {
             let (sum, size) = sum_and_size(job.info(site)?, total);
             claim.layers.push((site, sum, size));
         }
-        let mut explained = Explained::new(found(totals.into_iter().next())?, Reduce::Sum);
+        let mut explained = RawAttribution::new(found(totals.into_iter().next())?, Reduce::Sum);
         explained.claim = job.carries_all(job.site).then_some(claim);
         Ok(explained)
     }

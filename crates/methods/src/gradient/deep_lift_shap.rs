@@ -1,9 +1,9 @@
 //! DeepLIFT averaged over several baselines, which approximates Shapley values. S. Lundberg, S.-I. Lee, *A unified
 //! approach to interpreting model predictions*, 2017.
 
-use super::deep_lift::DeepLift;
+use super::deep_lift::{DeepLift, PARAMETERS};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New};
-use crate::{Baseline, Explained, Job};
+use crate::{Baseline, Question, RawAttribution};
 use exegete_core::Result;
 use std::collections::BTreeMap;
 
@@ -11,12 +11,13 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "deep_lift_shap",
     summary: "DeepLIFT averaged over several baselines",
-    page: include_str!("deep_lift_shap.md"),
+    prose: include_str!("deep_lift_shap.md"),
+    parameters: &PARAMETERS,
     axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::Dummy, Axiom::Symmetry],
     signed: true,
     meaning: Meaning::TimesDifference,
     needs: Needs::Inside,
-    new: New::Scores(|settings| Ok(Box::new(DeepLiftShap(DeepLift::new(settings)?)))),
+    new: New::Scores(|arguments| Ok(Box::new(DeepLiftShap(DeepLift::new(arguments)?)))),
 };
 
 struct DeepLiftShap(DeepLift);
@@ -30,7 +31,7 @@ impl Method for DeepLiftShap {
         &[Baseline::Zero, Baseline::Pad, Baseline::Mask, Baseline::Mean]
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         self.0.explain(job)
     }
 }

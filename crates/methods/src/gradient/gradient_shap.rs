@@ -2,8 +2,9 @@
 //! of deep learning models with axiomatic attribution priors and expected gradients*, 2021.
 
 use super::path::{Path, times};
+use crate::effort::{SAMPLES, TOLERANCE};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Baseline, Explained, Job, Reduce, Settings};
+use crate::{Arguments, Baseline, Parameter, Question, RawAttribution, Reduce, Stream};
 use exegete_core::{Array, Error, Result, Row};
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -12,12 +13,16 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "gradient_shap",
     summary: "integrated gradients at random points of the way from random baselines, with error bars",
-    page: include_str!("gradient_shap.md"),
+    prose: include_str!("gradient_shap.md"),
+    parameters: &[
+        Parameter { help: "the largest standard error, as a share of the largest token", ..TOLERANCE },
+        Parameter { help: "exactly so many points instead, not with `tolerance`", ..SAMPLES },
+    ],
     axioms: &[Axiom::Dummy],
     signed: true,
     meaning: Meaning::TimesDifference,
     needs: Needs::Inside,
-    new: New::Scores(|settings| Ok(Box::new(GradientShap::new(settings)?))),
+    new: New::Scores(|arguments| Ok(Box::new(GradientShap::new(arguments)?))),
 };
 
 /// Points drawn together.
@@ -31,13 +36,14 @@ struct GradientShap {
 }
 
 impl GradientShap {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let samples = match settings.count("samples")? {
-            Some(samples) if settings.has("tolerance") => {
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        let tolerance = arguments.number("tolerance")?;
+        let samples = match arguments.optional_count("samples")? {
+            Some(samples) if arguments.is_given("tolerance") => {
                 return Err(Error::Request(format!("samples={samples} and a tolerance: give one")));
             }
             Some(samples) => Ok(samples),
-            None => Err(settings.positive("tolerance", 0.05)?),
+            None => Err(tolerance),
         };
         Ok(Self { samples })
     }
@@ -68,7 +74,7 @@ impl Sums {
 }
 
 /// (x − x′) ⊙ ∂F/∂x at some points of some paths.
-fn products(job: &Job<'_>, paths: &[Path], drawn: &[(usize, f64)]) -> Result<Vec<Array>> {
+fn products(job: &Question<'_>, paths: &[Path], drawn: &[(usize, f64)]) -> Result<Vec<Array>> {
     let rows: Vec<Row> = drawn.iter().map(|&(path, alpha)| paths[path].line.at(alpha)).collect();
     let gradients = job.slopes(&rows, job.site)?;
     let product = |(gradient, &(path, _)): (Array, &(usize, f64))| times(gradient, &paths[path].delta);
@@ -87,9 +93,13 @@ impl Method for GradientShap {
         &[Baseline::Zero]
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn most_rows(&self, _units: usize) -> Option<usize> {
+        Some(self.samples.unwrap_or(MOST) + 2)
+    }
+
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let (info, paths) = (job.info(job.site)?, Path::all(job, job.site)?);
-        let mut random = job.random(1);
+        let mut random = job.random(Stream::GradientShap);
         let width = paths.first().map_or(0, |path| path.delta.len());
         let mut sums = Sums { values: vec![0.0; width], tokens: Vec::new(), count: 0 };
         let goal = self.samples.unwrap_or(MOST);
@@ -114,7 +124,7 @@ impl Method for GradientShap {
         let values = Array::new(shape, sums.values.iter().map(|sum| (sum / n) as f32).collect())?;
         let difference = paths.iter().map(|path| path.difference).sum::<f64>() / paths.len() as f64;
         let mut explained =
-            Explained::new(values, Reduce::Sum).claiming(difference).with("samples", sums.count);
+            RawAttribution::new(values, Reduce::Sum).claiming(difference).with("samples", sums.count);
         let short = self.samples.is_err_and(|tolerance| !sums.precise(tolerance));
         explained
             .notes
@@ -138,7 +148,7 @@ mod tests {
         for Recorded { case, model } in recorded("gradient_shap") {
             let list = |name: &str| case.params[name].as_array().unwrap().clone();
             let baselines = list("baselines").iter().map(|b| b.as_str().unwrap().parse().unwrap()).collect();
-            let job = Job { baselines, ..model.job(&case) };
+            let job = Question { baselines, ..model.job(&case) };
             let paths = Path::all(&job, job.site).unwrap();
             let drawn: Vec<(usize, f64)> =
                 list("alphas").iter().enumerate().map(|(i, alpha)| (i, alpha.as_f64().unwrap())).collect();

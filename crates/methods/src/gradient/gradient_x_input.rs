@@ -2,7 +2,7 @@
 
 use super::path::times;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job, Reduce};
+use crate::{Question, RawAttribution, Reduce};
 use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "gradient_x_input",
     summary: "the gradient times the word vector: what a first-order step to zero would take away",
-    page: include_str!("gradient_x_input.md"),
+    prose: include_str!("gradient_x_input.md"),
+    parameters: &[],
     axioms: &[Axiom::Dummy, Axiom::Symmetry, Axiom::Linearity, Axiom::ImplementationInvariance],
     signed: true,
     meaning: Meaning::TimesInput,
@@ -25,8 +26,8 @@ impl Method for GradientXInput {
         params([])
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let mut found = job.read_own(&[job.site], &[job.site], Rules::Gradient)?;
-        Ok(Explained::new(times(found.gradients.swap_remove(0), &found.values[0]), Reduce::Sum))
+        Ok(RawAttribution::new(times(found.gradients.swap_remove(0), &found.values[0]), Reduce::Sum))
     }
 }

@@ -2,7 +2,7 @@
 //! A. Dosovitskiy, T. Brox, M. Riedmiller, *Striving for simplicity: the all convolutional net*, 2015.
 
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job, Reduce};
+use crate::{Question, RawAttribution, Reduce};
 use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "guided_backprop",
     summary: "the gradient, with rectifiers passing back only what is positive both ways",
-    page: include_str!("guided_backprop.md"),
+    prose: include_str!("guided_backprop.md"),
+    parameters: &[],
     axioms: &[],
     signed: false,
     meaning: Meaning::Slope,
@@ -28,9 +29,9 @@ impl Method for Guided {
         params([])
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let mut found = job.read_own(&[], &[job.site], self.rules)?;
         // The sum over a word vector is zero wherever a layer norm follows, so its length is what can be shown.
-        Ok(Explained::new(found.gradients.swap_remove(0), Reduce::L2))
+        Ok(RawAttribution::new(found.gradients.swap_remove(0), Reduce::L2))
     }
 }

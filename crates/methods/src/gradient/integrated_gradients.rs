@@ -1,10 +1,11 @@
 //! (x − x′) ⊙ ∫₀¹ ∂F/∂x (x′ + α(x − x′)) dα. M. Sundararajan, A. Taly, Q. Yan, *Axiomatic attribution for deep
 //! networks*, 2017. The path lies in the activations of the job's site.
 
-use super::path::{Line, Path, found, mean, times, weighted};
-use crate::quadrature::{Ladder, Rule};
+use super::path::{Line, Path, along, found, mean, times, weighted};
+use crate::parameter::{POSITIVE, Parameter, Takes, names};
+use crate::quadrature::{LejaQuadrature, QuadratureRule};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Baseline, Explained, Job, Reduce, Settings};
+use crate::{Arguments, Baseline, Question, RawAttribution, Reduce};
 use exegete_core::report::Completeness;
 use exegete_core::{Array, Error, Result, SiteInfo};
 use std::collections::BTreeMap;
@@ -13,7 +14,26 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "integrated_gradients",
     summary: "each word's share of the difference to a baseline, by the gradient along the way from it",
-    page: include_str!("integrated_gradients.md"),
+    prose: include_str!("integrated_gradients.md"),
+    parameters: &[
+        Parameter::number(
+            "tolerance",
+            POSITIVE,
+            Some(0.01),
+            "of the gap to the claimed sum and of the change of any token, at which no point is added",
+        ),
+        Parameter::count(
+            "steps",
+            1..=QuadratureRule::MOST,
+            None,
+            "exactly so many points, not with `tolerance`; without it the tolerance says how many",
+        ),
+        Parameter {
+            name: "rule",
+            takes: Takes::Choice { of: &names(&QuadratureRule::NAMES), default: None },
+            help: "how the points of `steps` lie, and only with it; `gauss_legendre` unless said",
+        },
+    ],
     axioms: &[
         Axiom::Completeness,
         Axiom::Sensitivity,
@@ -25,7 +45,7 @@ pub const INFO: Info = Info {
     signed: true,
     meaning: Meaning::TimesDifference,
     needs: Needs::Inside,
-    new: New::Scores(|settings| Ok(Box::new(IntegratedGradients::new(settings)?))),
+    new: New::Scores(|arguments| Ok(Box::new(IntegratedGradients::new(arguments)?))),
 };
 
 /// How the integral is computed.
@@ -34,7 +54,7 @@ enum Points {
     /// More and more until the result is good to a tolerance.
     Tolerance(f64),
     /// As many as asked.
-    Fixed(Rule, usize),
+    Fixed(QuadratureRule, usize),
 }
 
 struct IntegratedGradients {
@@ -42,30 +62,25 @@ struct IntegratedGradients {
 }
 
 impl IntegratedGradients {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let steps = settings.count("steps")?;
-        let rule: Option<Rule> = settings.optional("rule")?;
-        let tolerance: Option<f64> = settings.optional("tolerance")?;
-        let points = match (steps, rule, tolerance) {
-            (Some(_), _, Some(_)) => {
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        let (steps, tolerance) = (arguments.optional_count("steps")?, arguments.number("tolerance")?);
+        let points = match (steps, arguments.optional_choice("rule", &QuadratureRule::NAMES)?) {
+            (Some(_), _) if arguments.is_given("tolerance") => {
                 return Err(Error::Request(
                     "steps fixes the count and tolerance leaves it open; give one".into(),
                 ));
             }
-            (Some(steps), rule, None) => Points::Fixed(rule.unwrap_or(Rule::GaussLegendre), steps),
-            (None, Some(rule), _) => {
+            (Some(steps), rule) => Points::Fixed(rule.unwrap_or(QuadratureRule::GaussLegendre), steps),
+            (None, Some(rule)) => {
                 return Err(Error::Request(format!("rule={rule} needs a count, such as steps=50")));
             }
-            (None, None, tolerance) => match tolerance.unwrap_or(0.01) {
-                tolerance if tolerance > 0.0 => Points::Tolerance(tolerance),
-                tolerance => return Err(Error::Request(format!("tolerance={tolerance}: must be above 0"))),
-            },
+            (None, None) => Points::Tolerance(tolerance),
         };
         Ok(Self { points })
     }
 
     /// What each path brings.
-    fn integrals(&self, job: &Job<'_>) -> Result<Vec<Integral>> {
+    fn integrals(&self, job: &Question<'_>) -> Result<Vec<Integral>> {
         match self.points {
             Points::Fixed(rule, count) => {
                 Path::all(job, job.site)?.iter().map(|path| fixed(job, path, rule, count)).collect()
@@ -91,16 +106,15 @@ struct Integral {
     reached: bool,
 }
 
-fn fixed(job: &Job<'_>, path: &Path, rule: Rule, points: usize) -> Result<Integral> {
-    let (alphas, weights): (Vec<f64>, Vec<f64>) = rule.points(points).into_iter().unzip();
-    let gradients = job.slopes(&path.rows(alphas), job.site)?;
-    let scores = times(weighted(&gradients, &weights)?, &path.delta);
+fn fixed(job: &Question<'_>, path: &Path, rule: QuadratureRule, points: usize) -> Result<Integral> {
+    let gradient = along(job, path, &rule.points(points), |rows| job.slopes(rows, job.site))?;
+    let scores = times(gradient, &path.delta);
     Ok(Integral { scores, difference: path.difference, points, change: None, reached: true })
 }
 
 /// More and more points until neither the sum nor any token moves any more: a gap alone can close by cancellation.
-fn adaptive(job: &Job<'_>, info: &SiteInfo, line: &Line, tolerance: f64) -> Result<Integral> {
-    let mut ladder = Ladder::new();
+fn adaptive(job: &Question<'_>, info: &SiteInfo, line: &Line, tolerance: f64) -> Result<Integral> {
+    let mut ladder = LejaQuadrature::new();
     let first = line.points(job, ladder.alphas())?;
     let delta = found(first.delta)?;
     let at = |alpha: f64| found(ladder.alphas().iter().position(|&a| a == alpha)).map(|i| first.values[i]);
@@ -152,7 +166,14 @@ impl Method for IntegratedGradients {
         &[Baseline::Zero]
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn most_rows(&self, _units: usize) -> Option<usize> {
+        match self.points {
+            Points::Tolerance(_) => None,
+            Points::Fixed(_, count) => Some(count + 2),
+        }
+    }
+
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let integrals = self.integrals(job)?;
         let share = 1.0 / integrals.len() as f64;
         let (mut scores, mut difference, mut points) = (Vec::new(), 0.0, 0);
@@ -162,7 +183,8 @@ impl Method for IntegratedGradients {
             difference += share * integral.difference;
             change = integral.change.map(|own| change.map_or(own, |before| before.max(own)));
             if !integral.reached {
-                let why = if integral.points < Ladder::MOST { ", all that the memory holds" } else { "" };
+                let why =
+                    if integral.points < LejaQuadrature::MOST { ", all that the memory holds" } else { "" };
                 notes.push(format!(
                     "the tolerance was not reached with {} points{why}; the largest change of a token was {:.1} %",
                     integral.points,
@@ -172,7 +194,7 @@ impl Method for IntegratedGradients {
             scores.push(integral.scores);
         }
         let mut explained =
-            Explained::new(mean(&scores)?, Reduce::Sum).claiming(difference).with("points", points);
+            RawAttribution::new(mean(&scores)?, Reduce::Sum).claiming(difference).with("points", points);
         if let Some(change) = change {
             explained = explained.with("token_change", change);
         }

@@ -1,10 +1,10 @@
 //! ∫₀¹ ∂F/∂y dα at a site y while the *input* goes from the baseline to the text. K. Leino and others,
 //! *Influence-directed explanations for deep convolutional networks*, 2018.
 
-use super::path::{Path, mean, weighted};
-use crate::quadrature::Rule;
+use super::path::{Path, along, mean};
+use crate::quadrature::QuadratureRule;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Baseline, Explained, Job, Reduce, Settings};
+use crate::{Arguments, Baseline, Question, RawAttribution, Reduce};
 use exegete_core::{Array, Result};
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "internal_influence",
     summary: "the mean gradient at a site while the input goes from a baseline to the text",
-    page: include_str!("internal_influence.md"),
+    prose: include_str!("internal_influence.md"),
+    parameters: &QuadratureRule::PARAMETERS,
     axioms: &[Axiom::Dummy],
     signed: false,
     meaning: Meaning::Slope,
     needs: Needs::Inside,
-    new: New::Scores(|settings| Ok(Box::new(InternalInfluence::new(settings)?))),
+    new: New::Scores(|arguments| Ok(Box::new(InternalInfluence::new(arguments)?))),
 };
 
 struct InternalInfluence {
-    rule: Rule,
+    rule: QuadratureRule,
     steps: usize,
 }
 
 impl InternalInfluence {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let rule = settings.take("rule", Rule::GaussLegendre)?;
-        Ok(Self { rule, steps: settings.count("steps")?.unwrap_or(32) })
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        Ok(Self { rule: arguments.choice("rule", &QuadratureRule::NAMES)?, steps: arguments.count("steps")? })
     }
 }
 
@@ -41,13 +41,15 @@ impl Method for InternalInfluence {
         &[Baseline::Zero]
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let (alphas, weights): (Vec<f64>, Vec<f64>) = self.rule.points(self.steps).into_iter().unzip();
-        let paths = Path::all(job, job.words()?)?;
-        let along =
-            |path: &Path| weighted(&job.slopes(&path.rows(alphas.iter().copied()), job.site)?, &weights);
-        let found = paths.iter().map(along).collect::<Result<Vec<Array>>>()?;
+    fn most_rows(&self, _units: usize) -> Option<usize> {
+        Some(self.steps + 2)
+    }
+
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
+        let (points, paths) = (self.rule.points(self.steps), Path::all(job, job.words()?)?);
+        let slope = |path: &Path| along(job, path, &points, |rows| job.slopes(rows, job.site));
+        let found = paths.iter().map(slope).collect::<Result<Vec<Array>>>()?;
         // The sum over a word vector is zero wherever a layer norm follows, so its length is what can be shown.
-        Ok(Explained::new(mean(&found)?, Reduce::L2))
+        Ok(RawAttribution::new(mean(&found)?, Reduce::L2))
     }
 }

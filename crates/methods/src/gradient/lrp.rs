@@ -5,65 +5,104 @@
 //! R_i = Σ_j x_i w_ij / (z_j + ε·sign z_j) · R_j, from R = F at the target down; Σ R + what biases took = F.
 
 use super::path::{found, times};
-use crate::explained::{Claim, sum_and_size};
+use crate::parameter::{POSITIVE, Parameter, names};
+use crate::raw_attribution::{Claim, sum_and_size};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job, Reduce, Settings};
-use exegete_core::{Array, Error, Lrp, Pass, Plan, Readout, Record, Result, Row, Rules, Scale, Site};
+use crate::{Arguments, Question, RawAttribution, Reduce};
+use exegete_core::{Array, Error, LrpRule, Pass, Plan, Readout, Record, Result, Row, Rules, Scale, Site};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 /// The entry in the list of methods.
 pub const INFO: Info = Info {
     name: "lrp",
     summary: "the target's value handed down layer by layer, in proportion to what each input contributed",
-    page: include_str!("lrp.md"),
+    prose: include_str!("lrp.md"),
+    parameters: &[
+        Parameter::choice("rule", &names(&RULES), "how relevance is shared among inputs"),
+        Parameter::number("epsilon", POSITIVE, Some(1e-6), "with `rule=epsilon`: larger drops what is weak"),
+        Parameter::choice(
+            "bias",
+            &names(&BIASES),
+            "with `rule=epsilon`: a bias takes its share, which is booked, or the inputs share all, by z_j without b_j",
+        ),
+        Parameter::number(
+            "gamma",
+            POSITIVE,
+            Some(0.25),
+            "with `rule=gamma`: contributions of z_j's own sign count 1 + γ times",
+        ),
+        Parameter::number(
+            "alpha",
+            (Bound::Included(1.0), Bound::Unbounded),
+            Some(2.0),
+            "with `rule=alpha_beta`: α times the shares above zero less α − 1 times those below",
+        ),
+    ],
     axioms: &[Axiom::Completeness, Axiom::Dummy],
     signed: true,
     meaning: Meaning::TimesInput,
     needs: Needs::Inside,
-    new: New::Scores(|settings| Ok(Box::new(Propagation::new(settings)?))),
+    new: New::Scores(|arguments| Ok(Box::new(Propagation::new(arguments)?))),
 };
 
+/// Which formula shares relevance in linear layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Formula {
+    Epsilon,
+    Gamma,
+    AlphaBeta,
+    ZPlus,
+}
+
+const RULES: [(&str, Formula); 4] = [
+    ("epsilon", Formula::Epsilon),
+    ("gamma", Formula::Gamma),
+    ("alpha_beta", Formula::AlphaBeta),
+    ("z_plus", Formula::ZPlus),
+];
+
+/// Whether inputs share what a bias would take.
+const BIASES: [(&str, bool); 2] = [("share", false), ("spread", true)];
+
 struct Propagation {
-    rule: Lrp,
+    rule: LrpRule,
 }
 
 impl Propagation {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let name =
-            settings.choice("rule", &[("epsilon", 0), ("gamma", 1), ("alpha_beta", 2), ("z_plus", 3)])?;
-        let rule = match name {
-            0 => {
-                let spread = settings.choice("bias", &[("share", false), ("spread", true)])?;
-                let epsilon = settings.positive("epsilon", 1e-6)?;
-                if spread { Lrp::Spread(epsilon) } else { Lrp::Epsilon(epsilon) }
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        let rule = match arguments.choice("rule", &RULES)? {
+            Formula::Epsilon => {
+                let epsilon = arguments.number("epsilon")?;
+                if arguments.choice("bias", &BIASES)? {
+                    LrpRule::Spread(epsilon)
+                } else {
+                    LrpRule::Epsilon(epsilon)
+                }
             }
-            1 => Lrp::Gamma(settings.positive("gamma", 0.25)?),
-            2 => Lrp::AlphaBeta(settings.positive("alpha", 2.0)?),
-            _ => Lrp::ZPlus,
+            Formula::Gamma => LrpRule::Gamma(arguments.number("gamma")?),
+            // β = α − 1 is not negative.
+            Formula::AlphaBeta => LrpRule::AlphaBeta(arguments.number("alpha")?),
+            Formula::ZPlus => LrpRule::ZPlus,
         };
-        match rule {
-            Lrp::AlphaBeta(alpha) if alpha < 1.0 => Err(Error::Request(format!(
-                "alpha={alpha}: must be at least 1, so that beta = alpha - 1 is not negative"
-            ))),
-            _ => Ok(Self { rule }),
-        }
+        Ok(Self { rule })
     }
 }
 
 impl Method for Propagation {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         match self.rule {
-            Lrp::Epsilon(epsilon) => params([("rule", "epsilon".into()), ("epsilon", epsilon.into())]),
-            Lrp::Spread(epsilon) => {
+            LrpRule::Epsilon(epsilon) => params([("rule", "epsilon".into()), ("epsilon", epsilon.into())]),
+            LrpRule::Spread(epsilon) => {
                 params([("rule", "epsilon".into()), ("epsilon", epsilon.into()), ("bias", "spread".into())])
             }
-            Lrp::Gamma(gamma) => params([("rule", "gamma".into()), ("gamma", gamma.into())]),
-            Lrp::AlphaBeta(alpha) => params([("rule", "alpha_beta".into()), ("alpha", alpha.into())]),
-            Lrp::ZPlus => params([("rule", "z_plus".into())]),
+            LrpRule::Gamma(gamma) => params([("rule", "gamma".into()), ("gamma", gamma.into())]),
+            LrpRule::AlphaBeta(alpha) => params([("rule", "alpha_beta".into()), ("alpha", alpha.into())]),
+            LrpRule::ZPlus => params([("rule", "z_plus".into())]),
         }
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let linear = matches!(job.target.scale, None | Some(Scale::Logit));
         if !linear || job.target.is_loss() {
             return Err(Error::Unsupported(format!(
@@ -76,9 +115,8 @@ impl Method for Propagation {
         sites.extend(job.cuts()?);
         job.check_path(&sites)?;
         let readout = Relevance { job, sites: &sites, rules };
-        let found = job.driver.read_all(job.model, std::slice::from_ref(&job.row), &readout)?;
-        let Relevant { scores, claim } = super::path::found(found.into_iter().next())?;
-        let mut explained = Explained::new(scores, Reduce::Sum);
+        let Relevant { scores, claim } = job.driver.read_one(job.model, &job.row, &readout)?;
+        let mut explained = RawAttribution::new(scores, Reduce::Sum);
         explained.claim = job.carries_all(job.site).then_some(claim);
         Ok(explained)
     }
@@ -86,7 +124,7 @@ impl Method for Propagation {
 
 /// Relevance at the first of some sites, and what it sums to at all of them.
 struct Relevance<'r> {
-    job: &'r Job<'r>,
+    job: &'r Question<'r>,
     sites: &'r [Site],
     rules: Rules,
 }
@@ -124,9 +162,7 @@ impl Readout for Relevance<'_> {
     type Value = Relevant;
 
     fn plan(&self) -> Plan {
-        let own = self.job.model.open().and_then(|open| self.job.target.site(open.sites()));
-        let own = own.filter(|site| !self.sites.contains(site));
-        Plan { keep: self.sites.iter().copied().chain(own).collect(), start: None, record: Record::Lowered }
+        self.job.plan(self.sites, Record::Lowered)
     }
 
     fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Relevant>> {

@@ -1,4 +1,4 @@
-//! Attribution by gradients and by other rules that travel backward (METHODS A1–A12).
+//! Attribution by gradients and by other rules that travel backward.
 
 pub mod conductance;
 pub mod deconvolution;

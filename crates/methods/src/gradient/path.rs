@@ -1,6 +1,6 @@
 //! The straight line from a baseline to the text, and the small arithmetic of arrays that methods share.
 
-use crate::{Baseline, Job};
+use crate::{Baseline, Question};
 use exegete_core::{Array, Change, Edit, Error, Explanation, Result, Row, Site};
 
 /// x′ + α(x − x′) at one site, for α from 0 to 1.
@@ -22,9 +22,9 @@ pub(super) struct Path {
 
 /// What was found at some points of a line.
 pub(super) struct Points {
-    /// F.
+    /// The value F at each point.
     pub(super) values: Vec<f64>,
-    /// ∂F/∂x.
+    /// The gradient ∂F/∂x at each point.
     pub(super) gradients: Vec<Array>,
     /// x − x′, where the end of the line is among the points.
     pub(super) delta: Option<Array>,
@@ -32,7 +32,7 @@ pub(super) struct Points {
 
 impl Line {
     /// One line a baseline, at this site.
-    pub(super) fn all(job: &Job<'_>, site: Site) -> Result<Vec<Self>> {
+    pub(super) fn all(job: &Question<'_>, site: Site) -> Result<Vec<Self>> {
         let line = |start| Self { row: job.row.clone(), site, start };
         if Some(site) == job.words().ok() && job.baselines.iter().all(|baseline| *baseline == Baseline::Zero)
         {
@@ -54,7 +54,7 @@ impl Line {
     }
 
     /// F and its gradients at some points.
-    pub(super) fn points(&self, job: &Job<'_>, alphas: &[f64]) -> Result<Points> {
+    pub(super) fn points(&self, job: &Question<'_>, alphas: &[f64]) -> Result<Points> {
         let mut points = Points { values: Vec::new(), gradients: Vec::new(), delta: None };
         let rows: Vec<Row> = alphas.iter().map(|&alpha| self.at(alpha)).collect();
         for (found, &alpha) in job.read(&rows, &[self.site], &[self.site])?.into_iter().zip(alphas) {
@@ -70,14 +70,14 @@ impl Line {
     fn delta(&self, end: Array) -> Array {
         match &self.start {
             None => end,
-            Some(start) => minus(end, start),
+            Some(start) => end.plus(start, -1.0),
         }
     }
 }
 
 impl Path {
     /// One path a baseline, at this site.
-    pub(super) fn all(job: &Job<'_>, site: Site) -> Result<Vec<Self>> {
+    pub(super) fn all(job: &Question<'_>, site: Site) -> Result<Vec<Self>> {
         let lines = Line::all(job, site)?;
         // What goes around the site stays as it is for the text, so the start is not the baseline's own run.
         let rows: Vec<Row> =
@@ -99,6 +99,26 @@ impl Path {
     }
 }
 
+/// So many arrays of this size, in bytes, are held at a time.
+pub(super) fn together(job: &Question<'_>, array: &Array) -> usize {
+    (job.driver.memory_bytes / 16 / (size_of::<f32>() * array.len()).max(1)).max(1)
+}
+
+/// Σ weight · what a row gives, over points of a path with their weights, as many at a time as the memory holds.
+pub(super) fn along(
+    job: &Question<'_>,
+    path: &Path,
+    points: &[(f64, f64)],
+    give: impl Fn(&[Row]) -> Result<Vec<Array>>,
+) -> Result<Array> {
+    let mut sum = Sum::default();
+    for points in points.chunks(together(job, &path.delta)) {
+        let rows = path.rows(points.iter().map(|(alpha, _)| *alpha));
+        give(&rows)?.iter().zip(points).for_each(|(array, (_, weight))| sum.add(array, *weight));
+    }
+    sum.array()
+}
+
 /// What a pass over one row must have given.
 pub(super) fn found<T>(value: Option<T>) -> Result<T> {
     value.ok_or_else(|| Error::Model("the model ran no row".into()))
@@ -110,12 +130,6 @@ pub(crate) fn times(mut a: Array, b: &Array) -> Array {
     a
 }
 
-/// a − b
-pub(super) fn minus(mut a: Array, b: &Array) -> Array {
-    a.data.iter_mut().zip(&b.data).for_each(|(a, b)| *a -= b);
-    a
-}
-
 /// The mean over baselines.
 pub(super) fn mean(arrays: &[Array]) -> Result<Array> {
     weighted(arrays, &vec![1.0 / arrays.len() as f64; arrays.len()])
@@ -123,10 +137,26 @@ pub(super) fn mean(arrays: &[Array]) -> Result<Array> {
 
 /// Σ weight · array, summed in double precision.
 pub(super) fn weighted(arrays: &[Array], weights: &[f64]) -> Result<Array> {
-    let first = found(arrays.first())?;
-    let mut sums = vec![0.0f64; first.len()];
-    for (array, &weight) in arrays.iter().zip(weights) {
-        sums.iter_mut().zip(&array.data).for_each(|(sum, &x)| *sum += weight * f64::from(x));
+    let mut sum = Sum::default();
+    arrays.iter().zip(weights).for_each(|(array, &weight)| sum.add(array, weight));
+    sum.array()
+}
+
+/// Σ weight · array, array by array, in double precision.
+#[derive(Default)]
+pub(super) struct Sum {
+    shape: Option<Vec<usize>>,
+    sums: Vec<f64>,
+}
+
+impl Sum {
+    pub(super) fn add(&mut self, array: &Array, weight: f64) {
+        self.shape.get_or_insert_with(|| array.shape.clone());
+        self.sums.resize(array.len(), 0.0);
+        self.sums.iter_mut().zip(&array.data).for_each(|(sum, &x)| *sum += weight * f64::from(x));
     }
-    Array::new(first.shape.clone(), sums.iter().map(|&sum| sum as f32).collect())
+
+    pub(super) fn array(self) -> Result<Array> {
+        Array::new(found(self.shape)?, self.sums.iter().map(|&sum| sum as f32).collect())
+    }
 }

@@ -1,7 +1,7 @@
 //! ∂F/∂x. K. Simonyan, A. Vedaldi, A. Zisserman, *Deep inside convolutional networks*, 2014.
 
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job, Reduce};
+use crate::{Question, RawAttribution, Reduce};
 use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "saliency",
     summary: "how steeply the target changes with each word vector",
-    page: include_str!("saliency.md"),
+    prose: include_str!("saliency.md"),
+    parameters: &[],
     axioms: &[Axiom::Dummy, Axiom::Symmetry, Axiom::ImplementationInvariance],
     signed: false,
     meaning: Meaning::Slope,
@@ -24,8 +25,8 @@ impl Method for Saliency {
         params([])
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let mut found = job.read_own(&[], &[job.site], Rules::Gradient)?;
-        Ok(Explained::new(found.gradients.swap_remove(0), Reduce::L2))
+        Ok(RawAttribution::new(found.gradients.swap_remove(0), Reduce::L2))
     }
 }

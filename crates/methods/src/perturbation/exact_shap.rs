@@ -1,9 +1,10 @@
 //! φᵢ = Σ_S |S|!(n−|S|−1)!/n! · [v(S ∪ i) − v(S)] over all sets S without i. L. S. Shapley, *A value for n-person games*,
 //! 1953. v(S) is F with only S there.
 
-use super::game::{Game, Shares, Table};
+use super::game::{Game, ShapleyShares, Table};
+use crate::cost::all_sets;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job, Masked, Set, Settings};
+use crate::{Arguments, Parameter, PerturbedPredictions, Question, RawAttribution, Set};
 use exegete_core::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -11,7 +12,13 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "exact_shap",
     summary: "Shapley values of a short text's units, from every set of them",
-    page: include_str!("exact_shap.md"),
+    prose: include_str!("exact_shap.md"),
+    parameters: &[Parameter::count(
+        "most",
+        1..=LIMIT,
+        Some(MOST),
+        "the most units; above, it refuses and says what would work",
+    )],
     axioms: &[
         Axiom::Completeness,
         Axiom::Sensitivity,
@@ -23,7 +30,7 @@ pub const INFO: Info = Info {
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Scores(|settings| Ok(Box::new(ExactShap::new(settings)?))),
+    new: New::Scores(|arguments| Ok(Box::new(ExactShap::new(arguments)?))),
 };
 
 /// The most players whose sets are all asked for, where the user does not say.
@@ -36,12 +43,8 @@ struct ExactShap {
 }
 
 impl ExactShap {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let most = settings.count("most")?.unwrap_or(MOST);
-        if most <= LIMIT {
-            return Ok(Self { most });
-        }
-        Err(Error::Request(format!("most={most}: at most {LIMIT}, which is {} sets", 1usize << LIMIT)))
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        Ok(Self { most: arguments.count("most")? })
     }
 }
 
@@ -50,17 +53,21 @@ impl Method for ExactShap {
         params([("most", self.most.into())])
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        Ok(shares(&mut Masked::new(job), self.most)?.explained(job))
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
+        Ok(shares(&mut PerturbedPredictions::new(job), self.most)?.explained(job))
     }
 
     fn own_site(&self) -> bool {
         true
     }
+
+    fn most_rows(&self, units: usize) -> Option<usize> {
+        (units <= self.most).then(|| all_sets(units))
+    }
 }
 
 /// Every set; refused above `most` players.
-pub fn shares(game: &mut dyn Game, most: usize) -> Result<Shares> {
+pub fn shares(game: &mut dyn Game, most: usize) -> Result<ShapleyShares> {
     let n = game.players();
     if n > most.min(LIMIT) {
         let more = if n <= LIMIT { format!("most={n}, ") } else { String::new() };
@@ -83,7 +90,7 @@ pub fn shares(game: &mut dyn Game, most: usize) -> Result<Shares> {
         };
         others.map(gain).sum()
     };
-    Ok(Shares::certain((0..n).map(share).collect(), &table))
+    Ok(ShapleyShares::certain((0..n).map(share).collect(), &table))
 }
 
 /// s!(n−s−1)!/n! for s = 0 … n−1: one over n times the number of sets of s among n − 1.

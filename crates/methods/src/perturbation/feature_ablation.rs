@@ -1,8 +1,8 @@
 //! F(x) − F(x without a group of units), for every unit of the group. Captum's `FeatureAblation` with a feature mask.
 
-use super::groups::{Grouping, ablated};
+use super::groups::{GROUPS, Grouping, ablated};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job};
+use crate::{Question, RawAttribution};
 use exegete_core::Result;
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "feature_ablation",
     summary: "how far the target falls when a group of units is hidden",
-    page: include_str!("feature_ablation.md"),
+    prose: include_str!("feature_ablation.md"),
+    parameters: &[GROUPS],
     axioms: &[
         Axiom::Sensitivity,
         Axiom::Dummy,
@@ -21,7 +22,9 @@ pub const INFO: Info = Info {
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Scores(|settings| Ok(Box::new(FeatureAblation(settings.take("groups", Grouping::Single)?)))),
+    new: New::Scores(|arguments| {
+        Ok(Box::new(FeatureAblation(arguments.text("groups")?.unwrap_or_default())))
+    }),
 };
 
 struct FeatureAblation(Grouping);
@@ -31,7 +34,7 @@ impl Method for FeatureAblation {
         params([("groups", self.0.to_string().into())])
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         ablated(job, &self.0.of(job)?)
     }
 

@@ -1,10 +1,11 @@
 //! F(x) − E[F(x with other words in a group's place)]. L. Breiman, *Random forests*, 2001, shuffles a column of a table;
 //! one text has no column to shuffle, so that words are drawn from what words there are.
 
-use super::groups::Grouping;
+use super::groups::{GROUPS, Grouping};
 use super::moments::Moments;
+use crate::effort::{BUDGET, SAMPLES, TOLERANCE};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New};
-use crate::{Effort, Explained, Job, Masked, Scores, Set, Settings};
+use crate::{Arguments, Effort, Parameter, PerturbedPredictions, Question, RawAttribution, RawScores, Set};
 use exegete_core::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -12,12 +13,18 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "feature_permutation",
     summary: "how far the target falls when other words are drawn in a unit's place, with error bars",
-    page: include_str!("feature_permutation.md"),
+    prose: include_str!("feature_permutation.md"),
+    parameters: &[
+        TOLERANCE,
+        BUDGET,
+        Parameter { help: "exactly so many draws for each group instead", ..SAMPLES },
+        Parameter { help: "units that are replaced together, as for `feature_ablation`", ..GROUPS },
+    ],
     axioms: &[Axiom::Dummy, Axiom::ImplementationInvariance],
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Scores(|settings| Ok(Box::new(FeaturePermutation::new(settings)?))),
+    new: New::Scores(|arguments| Ok(Box::new(FeaturePermutation::new(arguments)?))),
 };
 
 /// Draws before the errors are first looked at.
@@ -29,9 +36,9 @@ struct FeaturePermutation {
 }
 
 impl FeaturePermutation {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let grouping = settings.take("groups", Grouping::Single)?;
-        Ok(Self { grouping, effort: Effort::new(settings, 0.05, 2000)? })
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        let grouping = arguments.text("groups")?.unwrap_or_default();
+        Ok(Self { grouping, effort: Effort::new(arguments)? })
     }
 
     /// How many draws are made at most.
@@ -57,7 +64,7 @@ impl Method for FeaturePermutation {
         params
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let masker = job.masker();
         if !masker.draws() {
             return Err(Error::Request(format!(
@@ -65,7 +72,7 @@ impl Method for FeaturePermutation {
                  leave_one_out"
             )));
         }
-        let (groups, mut masked) = (self.grouping.of(job)?, Masked::new(job));
+        let (groups, mut masked) = (self.grouping.of(job)?, PerturbedPredictions::new(job));
         let most = self.most(groups.0.len())?;
         let whole = masked.whole()?.value;
         let (mut moments, mut planned) = (Moments::default(), self.effort.samples.unwrap_or(FIRST));
@@ -80,8 +87,8 @@ impl Method for FeaturePermutation {
             let errors = moments.errors();
             if moments.count >= most || self.effort.met(&moments.means, &errors) {
                 let spread = |values: &[f64]| groups.spread(job.units.len(), values);
-                let explained = Explained::from(Scores::Units(spread(&moments.means)));
-                return Ok(Explained { errors: Some(spread(&errors)), ..explained }
+                let explained = RawAttribution::of(RawScores::Units(spread(&moments.means)));
+                return Ok(RawAttribution { errors: Some(spread(&errors)), ..explained }
                     .with("samples", moments.count)
                     .with("masker", masker.to_string())
                     .note(self.effort.note(&moments.means, &errors)));
@@ -92,5 +99,9 @@ impl Method for FeaturePermutation {
 
     fn own_site(&self) -> bool {
         true
+    }
+
+    fn most_rows(&self, units: usize) -> Option<usize> {
+        Some(self.effort.rows(units))
     }
 }

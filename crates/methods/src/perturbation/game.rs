@@ -1,4 +1,4 @@
-use crate::{Explained, Job, Masked, Scores, Set};
+use crate::{PerturbedPredictions, Question, RawAttribution, RawScores, Set};
 use exegete_core::{Error, Result};
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub trait Game {
 }
 
 /// The job's own F with units hidden.
-impl Game for Masked<'_> {
+impl Game for PerturbedPredictions<'_> {
     fn players(&self) -> usize {
         self.units()
     }
@@ -25,7 +25,7 @@ impl Game for Masked<'_> {
 
 /// What each player is given, and how surely.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shares {
+pub struct ShapleyShares {
     /// One a player.
     pub values: Vec<f64>,
     /// Their standard errors; zero where nothing was left to chance.
@@ -40,25 +40,25 @@ pub struct Shares {
     pub rows: usize,
 }
 
-impl Shares {
+impl ShapleyShares {
     /// What the values sum to.
     pub fn difference(&self) -> f64 {
         self.all - self.none
     }
 
-    /// Shares without any doubt.
+    /// ShapleyShares without any doubt.
     pub(super) fn certain(values: Vec<f64>, table: &Table<'_>) -> Self {
         let errors = vec![0.0; values.len()];
         Self::sampled(values, errors, table.rows(), table)
     }
 
-    /// Shares with their errors.
+    /// ShapleyShares with their errors.
     pub(super) fn sampled(values: Vec<f64>, errors: Vec<f64>, samples: usize, table: &Table<'_>) -> Self {
         Self { values, errors, none: table.none, all: table.all, samples, rows: table.rows() }
     }
 
     /// Scores of a job's units that claim to sum to what is shared out.
-    pub(super) fn explained(self, job: &Job<'_>) -> Explained {
+    pub(super) fn explained(self, job: &Question<'_>) -> RawAttribution {
         let (difference, samples) = (self.difference(), self.samples);
         let masker = job.masker();
         let drawn = || {
@@ -66,7 +66,7 @@ impl Shares {
         };
         // What is exact has no error bars, and would not be told apart from what is precise.
         let errors = Some(self.errors).filter(|errors| errors.iter().any(|&error| error > 0.0));
-        Explained { errors, ..Explained::from(Scores::Units(self.values)) }
+        RawAttribution { errors, ..RawAttribution::of(RawScores::Units(self.values)) }
             .claiming(difference)
             .with("samples", samples)
             .with("masker", masker.to_string())
@@ -74,7 +74,8 @@ impl Shares {
     }
 }
 
-/// A game with what is known of it, so that no set is paid for twice.
+/// A game with what is known of it, so that no set is asked for twice: orders of few players repeat themselves a lot, and
+/// reports say how many texts were asked for.
 pub(super) struct Table<'a> {
     game: &'a mut dyn Game,
     known: HashMap<Set, f64>,
@@ -121,11 +122,7 @@ impl<'a> Table<'a> {
 
     /// F with only these players there.
     pub(super) fn ask_present(&mut self, present: &[Vec<bool>]) -> Result<Vec<f64>> {
-        self.ask(present.iter().map(|present| absent(present)).collect())
+        let absent = |present: &Vec<bool>| (0..present.len()).filter(|&player| !present[player]).collect();
+        self.ask(present.iter().map(absent).collect())
     }
-}
-
-/// The players that are not there.
-fn absent(present: &[bool]) -> Set {
-    present.iter().enumerate().filter(|(_, there)| !**there).map(|(player, _)| player).collect()
 }

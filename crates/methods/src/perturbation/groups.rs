@@ -1,5 +1,5 @@
 use super::tree::groups;
-use crate::{Explained, Job, Masked, Scores, Set};
+use crate::{Parameter, PerturbedPredictions, Question, RawAttribution, RawScores, Set};
 use exegete_core::{Error, Result, Units};
 use std::fmt;
 use std::str::FromStr;
@@ -25,8 +25,8 @@ impl Groups {
 }
 
 /// How far F falls when each group is hidden.
-pub(super) fn ablated(job: &Job<'_>, groups: &Groups) -> Result<Explained> {
-    let mut masked = Masked::new(job);
+pub(super) fn ablated(job: &Question<'_>, groups: &Groups) -> Result<RawAttribution> {
+    let mut masked = PerturbedPredictions::new(job);
     let hidden = masked.outcomes(&groups.0)?;
     let whole = masked.whole()?.value;
     let drops: Vec<f64> = hidden.iter().map(|outcome| whole - outcome.value).collect();
@@ -37,15 +37,23 @@ pub(super) fn ablated(job: &Job<'_>, groups: &Groups) -> Result<Explained> {
             "hidden words are replaced by '{masker}' words of one draw; feature_permutation takes the mean of many"
         )
     };
-    Ok(Explained::from(Scores::Units(values))
+    Ok(RawAttribution::of(RawScores::Units(values))
         .with("masker", masker.to_string())
         .note(masker.draws().then(drawn)))
 }
 
+/// The parameter that [`Grouping`] is read from.
+pub(super) const GROUPS: Parameter = Parameter::text(
+    "groups",
+    "0-2|3,4",
+    Some("none"),
+    "units that are hidden together: by number, or those of each phrase, sentence or field",
+);
+
 /// Which units the user groups.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Grouping {
-    /// None.
+    /// No groups: every unit is by itself.
     #[default]
     Single,
     /// Those of one larger unit.
@@ -56,7 +64,7 @@ pub(super) enum Grouping {
 
 impl Grouping {
     /// The groups of a text.
-    pub(super) fn of(&self, job: &Job<'_>) -> Result<Groups> {
+    pub(super) fn of(&self, job: &Question<'_>) -> Result<Groups> {
         let units = job.units.len();
         match self {
             Self::Single => Ok(Groups::single(units)),
@@ -158,7 +166,7 @@ mod tests {
     fn units_outside_of_groups_stay_alone() {
         let (toy, driver) = (Toy::default(), Driver::default());
         let row = Row::new(toy.encoded(&Example::text("not good , a film")).unwrap());
-        let job = Job::new(&toy, &driver, row, Target::class(0));
+        let job = Question::new(&toy, &driver, row, Target::class(0));
         let check = |text: &str, expected: &[&[usize]]| {
             assert_eq!(text.parse::<Grouping>().unwrap().of(&job).unwrap().0, expected);
         };

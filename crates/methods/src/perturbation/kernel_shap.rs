@@ -6,14 +6,15 @@
 //! The constraint is solved for the last player, which leaves xᵢ = zᵢ − z_n with z who is there. A set and its complement
 //! have opposite x, so that they are one observation: x, and u = ½(v(S) − v(S̄) + D) − z_n·D with D what is shared out.
 
-use super::game::{Game, Shares, Table};
+use super::game::{Game, ShapleyShares, Table};
 use super::moments::Moments;
 use crate::cholesky::Cholesky;
-use crate::effort::{imprecision, more};
+use crate::cost;
+use crate::effort::{BUDGET, SAMPLES, TOLERANCE, imprecision, more};
 use crate::evidence::shuffled;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New};
-use crate::{Effort, Explained, Job, Masked};
-use exegete_core::{Error, Result};
+use crate::{Effort, Parameter, PerturbedPredictions, Question, RawAttribution, Stream};
+use exegete_core::{Error, Result, dot};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -22,12 +23,17 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "kernel_shap",
     summary: "Shapley values by a weighted linear fit to random sets of units, with error bars",
-    page: include_str!("kernel_shap.md"),
+    prose: include_str!("kernel_shap.md"),
+    parameters: &[
+        TOLERANCE,
+        BUDGET,
+        Parameter { help: "exactly so many sets instead, beside the full and the empty one", ..SAMPLES },
+    ],
     axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::ImplementationInvariance],
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Scores(|settings| Ok(Box::new(KernelShap(Effort::new(settings, 0.05, 2000)?)))),
+    new: New::Scores(|arguments| Ok(Box::new(KernelShap(Effort::new(arguments)?)))),
 };
 
 /// Sets that are asked for before the errors are first looked at.
@@ -42,8 +48,9 @@ impl Method for KernelShap {
         self.0.params()
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let shares = shares(&mut Masked::new(job), &self.0, &mut job.random(12))?;
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
+        let shares =
+            shares(&mut PerturbedPredictions::new(job), &self.0, &mut job.random(Stream::KernelShap))?;
         let note = self.0.note(&shares.values, &shares.errors);
         Ok(shares.explained(job).note(note))
     }
@@ -51,10 +58,14 @@ impl Method for KernelShap {
     fn own_site(&self) -> bool {
         true
     }
+
+    fn most_rows(&self, units: usize) -> Option<usize> {
+        Some(self.0.samples.map_or(self.0.budget, |sets| sets + 2).min(cost::all_sets(units)))
+    }
 }
 
 /// Sets and their complements, until the errors are small enough.
-pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> Result<Shares> {
+pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> Result<ShapleyShares> {
     let n = game.players();
     let most = effort.samples.unwrap_or(effort.budget.saturating_sub(2));
     // Fewer would fit their own noise.
@@ -68,7 +79,7 @@ pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> 
     let mut table = Table::new(game)?;
     if n < 2 {
         let values = vec![table.all - table.none; n];
-        return Ok(Shares::certain(values, &table));
+        return Ok(ShapleyShares::certain(values, &table));
     }
     let first = effort.samples.unwrap_or(FIRST.max(EACH * n)).min(most);
     let mut planned = first;
@@ -82,7 +93,7 @@ pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> 
         let (values, errors) = fitted(&mut table, &layers, &drawn)?;
         // Sets that are drawn again cost nothing, but do not go on for ever.
         if planned >= most || effort.samples.is_none() && effort.met(&values, &errors) {
-            return Ok(Shares::sampled(values, errors, planned.min(layers.samples()), &table));
+            return Ok(ShapleyShares::sampled(values, errors, planned.min(layers.samples()), &table));
         }
         planned = more(planned, imprecision(&values, &errors), effort.tolerance).min(most);
     }
@@ -256,8 +267,4 @@ fn with_last(free: &[f64], total: f64) -> Vec<f64> {
 
 fn times(matrix: &[f64], vector: &[f64]) -> Vec<f64> {
     matrix.chunks_exact(vector.len()).map(|row| dot(row, vector)).collect()
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -3,7 +3,7 @@
 
 use super::groups::{Groups, ablated};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job};
+use crate::{Question, RawAttribution};
 use exegete_core::Result;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "leave_one_out",
     summary: "how far the target falls when a unit is hidden",
-    page: include_str!("leave_one_out.md"),
+    prose: include_str!("leave_one_out.md"),
+    parameters: &[],
     axioms: &[
         Axiom::Sensitivity,
         Axiom::Dummy,
@@ -32,7 +33,7 @@ impl Method for LeaveOneOut {
         params([])
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         ablated(job, &Groups::single(job.units.len()))
     }
 

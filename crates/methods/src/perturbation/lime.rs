@@ -16,10 +16,14 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+use crate::cost::all_sets;
+use crate::effort::{BUDGET, SAMPLES, TOLERANCE};
+use crate::parameter::{Parameter, name_of, names};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Effort, Explained, Job, Masked, Scores, Settings};
-use bag::{Bag, Features};
-use choose::{Choice, Choose};
+use crate::{Arguments, Effort, PerturbedPredictions, Question, RawAttribution, RawScores, Stream};
+use bag::{Features, InterpretableFeatures};
+use choose::Choice;
+pub(super) use choose::Choose;
 use exegete_core::{Error, Result};
 use sample::Sampling;
 use search::{Found, Search, Size};
@@ -29,13 +33,44 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "lime",
     summary: "a weighted linear fit to what the model says with words hidden, with error bars and its R²",
-    page: include_str!("lime.md"),
+    prose: include_str!("lime.md"),
+    parameters: &PARAMETERS,
     axioms: &[Axiom::ImplementationInvariance],
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Scores(|settings| Ok(Box::new(Lime::new(settings, None)?))),
+    new: New::Scores(|arguments| Ok(Box::new(Lime::new(arguments)?))),
 };
+
+const FEATURES: [(&str, Features); 2] = [("positions", Features::Positions), ("words", Features::Words)];
+const SAMPLINGS: [(&str, Sampling); 2] = [("layers", Sampling::Layers), ("package", Sampling::Package)];
+
+pub(super) const PARAMETERS: [Parameter; 7] = [
+    Parameter { help: "the largest standard error, as a share of the largest weight", ..TOLERANCE },
+    BUDGET,
+    Parameter { help: "exactly so many rows instead, the whole text included", ..SAMPLES },
+    Parameter::choice(
+        "features",
+        &names(&FEATURES),
+        "a weight for each unit where it stands, or for each different word wherever it stands",
+    ),
+    Parameter::choice(
+        "choose",
+        &names(&Choose::NAMES),
+        "how the words of the fit are chosen; `auto` where only `keep` is given",
+    ),
+    Parameter::count(
+        "keep",
+        1..=100_000,
+        None,
+        "the most words that are kept; all without it, and 10 where only `choose` is given",
+    ),
+    Parameter::choice(
+        "sampling",
+        &names(&SAMPLINGS),
+        "in layers with a guess, or as the package: independent rows without a guess",
+    ),
+];
 
 /// The package keeps so many words.
 pub(super) const KEPT: usize = 10;
@@ -50,15 +85,12 @@ pub(super) struct Lime {
 }
 
 impl Lime {
-    /// From the settings; `keep` words where they do not say how many, or all.
-    pub(super) fn new(settings: &mut Settings, keep: Option<usize>) -> Result<Self> {
+    pub(super) fn new(arguments: &mut Arguments) -> Result<Self> {
         Ok(Self {
-            effort: Effort::new(settings, 0.05, 2000)?,
-            features: settings
-                .choice("features", &[("positions", Features::Positions), ("words", Features::Words)])?,
-            sampling: settings
-                .choice("sampling", &[("layers", Sampling::Layers), ("package", Sampling::Package)])?,
-            choice: choice(settings, keep)?,
+            effort: Effort::new(arguments)?,
+            features: arguments.choice("features", &FEATURES)?,
+            sampling: arguments.choice("sampling", &SAMPLINGS)?,
+            choice: choice(arguments)?,
         })
     }
 
@@ -67,43 +99,37 @@ impl Lime {
         self.features == Features::Words
     }
 
-    fn search(&self, job: &Job<'_>, bag: &Bag) -> Result<Found> {
+    fn search(&self, job: &Question<'_>, bag: &InterpretableFeatures) -> Result<Found> {
         let size = match self.effort.samples {
             Some(samples) => Size::Fixed(samples),
             None => Size::Until(self.effort.tolerance, self.effort.budget),
         };
         let search = Search { sampling: self.sampling, choice: self.choice, size };
-        let mut masked = Masked::new(&Job { units: bag.pieces.clone().into(), ..job.clone() });
-        search.run(&mut bag.game(&mut masked), job.random(STAGE))
+        let mut masked =
+            PerturbedPredictions::new(&Question { units: bag.pieces.clone().into(), ..job.clone() });
+        search.run(&mut bag.game(&mut masked), job.random(Stream::Lime))
     }
 }
 
-/// Of the random numbers.
-const STAGE: u64 = 21;
-
 /// Choosing by `auto` where only the number of words is given, and the package's number where only the way is.
-fn choice(settings: &mut Settings, usual: Option<usize>) -> Result<Choice> {
-    let all = settings.has("choose");
-    let (choose, keep) = (settings.choice("choose", &Choose::NAMES)?, settings.count("keep")?);
+fn choice(arguments: &mut Arguments) -> Result<Choice> {
+    let all = arguments.is_given("choose");
+    let (choose, keep) = (arguments.choice("choose", &Choose::NAMES)?, arguments.optional_count("keep")?);
     match (choose, keep) {
-        (Choose::None, Some(keep)) if all => {
+        (Choose::None, Some(keep)) if all && arguments.is_given("keep") => {
             Err(Error::Request(format!("choose=none keeps every word; leave out keep={keep}")))
         }
         (Choose::None, _) if all => Ok(Choice::ALL),
-        (Choose::None, keep) => {
-            Ok(keep.or(usual).map_or(Choice::ALL, |keep| Choice { choose: Choose::Auto, keep }))
-        }
+        (Choose::None, keep) => Ok(keep.map_or(Choice::ALL, |keep| Choice { choose: Choose::Auto, keep })),
         (choose, keep) => Ok(Choice { choose, keep: keep.unwrap_or(KEPT) }),
     }
 }
 
 impl Method for Lime {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
-        let features = if self.features == Features::Words { "words" } else { "positions" };
-        let sampling = if self.sampling == Sampling::Package { "package" } else { "layers" };
         let mut all = params([
-            ("features", features.into()),
-            ("sampling", sampling.into()),
+            ("features", name_of(&FEATURES, &self.features).into()),
+            ("sampling", name_of(&SAMPLINGS, &self.sampling).into()),
             ("choose", self.choice.choose.name().into()),
         ]);
         if self.choice != Choice::ALL {
@@ -113,10 +139,10 @@ impl Method for Lime {
         all
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let bag = Bag::of(job, self.features);
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
+        let bag = InterpretableFeatures::of(job, self.features);
         if bag.len() == 0 {
-            return Ok(Explained::from(Scores::Units(vec![0.0; job.units.len()]))
+            return Ok(RawAttribution::of(RawScores::Units(vec![0.0; job.units.len()]))
                 .note(Some("there is no word to hide".into())));
         }
         let Found { picture, samples, whole, is_exact } = self.search(job, &bag)?;
@@ -128,7 +154,7 @@ impl Method for Lime {
             format!("hidden words are replaced by '{masker}' words of one draw; another seed draws others")
         });
         let note = self.effort.note(&picture.weights, &picture.errors);
-        Ok(Explained { errors: Some(errors), ..Explained::from(Scores::Units(values)) }
+        Ok(RawAttribution { errors: Some(errors), ..RawAttribution::of(RawScores::Units(values)) }
             .with("samples", samples)
             .with("exact", is_exact)
             .with("intercept", picture.intercept)
@@ -142,6 +168,10 @@ impl Method for Lime {
 
     fn own_site(&self) -> bool {
         true
+    }
+
+    fn most_rows(&self, units: usize) -> Option<usize> {
+        Some(self.effort.samples.unwrap_or(self.effort.budget).min(all_sets(units)))
     }
 }
 

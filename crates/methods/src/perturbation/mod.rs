@@ -1,4 +1,4 @@
-//! Attribution by hiding parts of a text (METHODS B1–B5). What they share is a [`Game`]: a number for every set of
+//! Attribution by hiding parts of a text. What they share is a [`Game`]: a number for every set of
 //! hidden units.
 
 pub mod exact_shap;
@@ -17,5 +17,5 @@ pub mod permutation_shap;
 pub mod sp_lime;
 mod tree;
 
-pub use game::{Game, Shares};
+pub use game::{Game, ShapleyShares};
 pub use tree::Tree;

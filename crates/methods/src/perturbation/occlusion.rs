@@ -3,7 +3,7 @@
 
 use super::groups::{Groups, ablated};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job, Set, Settings};
+use crate::{Arguments, Parameter, Question, RawAttribution, Set};
 use exegete_core::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -11,12 +11,21 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "occlusion",
     summary: "how far the target falls when a window of neighbouring units is hidden",
-    page: include_str!("occlusion.md"),
+    prose: include_str!("occlusion.md"),
+    parameters: &[
+        Parameter::count("window", 1..=100_000, Some(3), "units in a window; with 1 this is `leave_one_out`"),
+        Parameter::count(
+            "stride",
+            1..=100_000,
+            Some(1),
+            "units from one window to the next, at most `window`",
+        ),
+    ],
     axioms: &[Axiom::Sensitivity, Axiom::Linearity, Axiom::ImplementationInvariance],
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Scores(|settings| Ok(Box::new(Occlusion::new(settings)?))),
+    new: New::Scores(|arguments| Ok(Box::new(Occlusion::new(arguments)?))),
 };
 
 struct Occlusion {
@@ -25,9 +34,8 @@ struct Occlusion {
 }
 
 impl Occlusion {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let window = settings.count("window")?.unwrap_or(3);
-        let stride = settings.count("stride")?.unwrap_or(1);
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        let (window, stride) = (arguments.count("window")?, arguments.count("stride")?);
         if stride <= window {
             return Ok(Self { window, stride });
         }
@@ -35,7 +43,7 @@ impl Occlusion {
     }
 
     /// Windows of each field, none over two fields; the last may be cut short.
-    fn windows(&self, job: &Job<'_>) -> Vec<Set> {
+    fn windows(&self, job: &Question<'_>) -> Vec<Set> {
         let units: Vec<usize> = (0..job.units.len()).collect();
         let field = |unit: usize| job.units[unit].span.field;
         let mut windows = Vec::new();
@@ -57,7 +65,7 @@ impl Method for Occlusion {
         params([("window", self.window.into()), ("stride", self.stride.into())])
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         ablated(job, &Groups(self.windows(job)))
     }
 
@@ -69,6 +77,7 @@ impl Method for Occlusion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Settings;
     use exegete_core::{Driver, Example, Model, Row, Target};
     use exegete_testkit::Toy;
 
@@ -77,7 +86,7 @@ mod tests {
         let (toy, driver) = (Toy::default(), Driver::default());
         let check = |example: &Example, window, stride, expected: &[&[usize]]| {
             let row = Row::new(toy.encoded(example).unwrap());
-            let job = Job::new(&toy, &driver, row, Target::class(0));
+            let job = Question::new(&toy, &driver, row, Target::class(0));
             assert_eq!(Occlusion { window, stride }.windows(&job), expected);
         };
         let text = Example::text("not a good film today");
@@ -86,6 +95,7 @@ mod tests {
         check(&text, 2, 2, &[&[0, 1], &[2, 3], &[4]]);
         check(&text, 9, 1, &[&[0, 1, 2, 3, 4]]);
         check(&Example::pair("good film", "bad film"), 2, 1, &[&[0, 1], &[2, 3]]);
-        assert!(Occlusion::new(&mut Settings::parse(&["window=2", "stride=3"]).unwrap()).is_err());
+        let settings = Settings::parse(&["window=2", "stride=3"]).unwrap();
+        assert!(Occlusion::new(&mut Arguments::new(&INFO, settings).unwrap()).is_err());
     }
 }

@@ -1,11 +1,13 @@
 //! Owen values over the words, phrases, sentences and fields of a text, as far as a budget goes. S. Lundberg and others
 //! compute them best first as `shap.PartitionExplainer`, whose order and counting `samples=` follows.
 
-use super::game::{Game, Shares, Table};
+use super::game::{Game, ShapleyShares, Table};
 use super::owen::{Estimate, Order, Search};
 use super::tree::Tree;
+use crate::cost::all_sets;
+use crate::effort::{MOST_ROWS, SAMPLES};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
-use crate::{Explained, Job, Masked, Settings};
+use crate::{Arguments, Parameter, PerturbedPredictions, Question, RawAttribution, Stream};
 use exegete_core::{Error, Result};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -14,12 +16,19 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "partition_shap",
     summary: "Shapley values down the tree of fields, sentences, phrases and words, for texts of any length",
-    page: include_str!("partition_shap.md"),
+    prose: include_str!("partition_shap.md"),
+    parameters: &[
+        Parameter::count("budget", 1..=MOST_ROWS, Some(BUDGET), "the most rows of the model"),
+        Parameter {
+            help: "so many rows in SHAP's own order and counting instead, for the same numbers; not with `budget`",
+            ..SAMPLES
+        },
+    ],
     axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::ImplementationInvariance],
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Scores(|settings| Ok(Box::new(PartitionShap(Rows::new(settings)?)))),
+    new: New::Scores(|arguments| Ok(Box::new(PartitionShap(Rows::new(arguments)?)))),
 };
 
 /// The most rows where the user does not say.
@@ -40,13 +49,13 @@ pub enum Rows {
 }
 
 impl Rows {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        match (settings.count("samples")?, settings.count("budget")?) {
-            (Some(_), Some(_)) => {
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        match (arguments.optional_count("samples")?, arguments.count("budget")?) {
+            (Some(_), _) if arguments.is_given("budget") => {
                 Err(Error::Request("a fixed number of samples has no budget: give one".into()))
             }
-            (Some(samples), None) => Ok(Self::Fixed(samples)),
-            (None, budget) => Ok(Self::Budget(budget.unwrap_or(BUDGET))),
+            (Some(samples), _) => Ok(Self::Fixed(samples)),
+            (None, budget) => Ok(Self::Budget(budget)),
         }
     }
 }
@@ -61,9 +70,10 @@ impl Method for PartitionShap {
         }
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let tree = Tree::of_text(job);
-        let (shares, evenly) = shares(&mut Masked::new(job), &tree, self.0, job.random(13))?;
+        let (shares, evenly) =
+            shares(&mut PerturbedPredictions::new(job), &tree, self.0, job.random(Stream::PartitionShap))?;
         let note = |key: &str| {
             format!(
                 "{evenly} of {} units share evenly in groups that {} rows were too few to look into; all would take \
@@ -81,10 +91,20 @@ impl Method for PartitionShap {
     fn own_site(&self) -> bool {
         true
     }
+
+    fn most_rows(&self, units: usize) -> Option<usize> {
+        let (Rows::Budget(rows) | Rows::Fixed(rows)) = self.0;
+        Some(rows.min(all_sets(units)))
+    }
 }
 
 /// Owen values, and how many players share evenly in a group that was not looked into.
-pub fn shares(game: &mut dyn Game, tree: &Tree, rows: Rows, random: ChaCha8Rng) -> Result<(Shares, usize)> {
+pub fn shares(
+    game: &mut dyn Game,
+    tree: &Tree,
+    rows: Rows,
+    random: ChaCha8Rng,
+) -> Result<(ShapleyShares, usize)> {
     if tree.players() != game.players() {
         let (players, leaves) = (game.players(), tree.players());
         return Err(Error::Request(format!("partition_shap: a tree of {leaves} for {players} units")));
@@ -96,7 +116,7 @@ pub fn shares(game: &mut dyn Game, tree: &Tree, rows: Rows, random: ChaCha8Rng) 
         Rows::Budget(budget) => thrifty(&mut table, tree, budget, random)?,
     };
     let evenly = even.iter().filter(|even| **even).count();
-    Ok((Shares::sampled(values, errors, table.rows(), &table), evenly))
+    Ok((ShapleyShares::sampled(values, errors, table.rows(), &table), evenly))
 }
 
 /// The whole tree, level by level.

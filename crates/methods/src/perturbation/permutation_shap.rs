@@ -3,12 +3,13 @@
 //! what pairs of players do together cancels exactly. R. Mitchell and others, *Sampling permutations for Shapley value
 //! estimation*, 2022.
 
-use super::game::{Game, Shares, Table};
+use super::game::{Game, ShapleyShares, Table};
 use super::moments::Moments;
-use crate::effort::{imprecision, more};
+use crate::cost::all_sets;
+use crate::effort::{BUDGET, SAMPLES, TOLERANCE, imprecision, more};
 use crate::evidence::shuffled;
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New};
-use crate::{Effort, Explained, Job, Masked};
+use crate::{Effort, Parameter, PerturbedPredictions, Question, RawAttribution, Stream};
 use exegete_core::{Error, Result};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -17,12 +18,17 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "permutation_shap",
     summary: "Shapley values by random orders of the units, with error bars",
-    page: include_str!("permutation_shap.md"),
+    prose: include_str!("permutation_shap.md"),
+    parameters: &[
+        TOLERANCE,
+        BUDGET,
+        Parameter { help: "exactly so many orders with their reverses instead", ..SAMPLES },
+    ],
     axioms: &[Axiom::Completeness, Axiom::Sensitivity, Axiom::Dummy, Axiom::ImplementationInvariance],
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Scores(|settings| Ok(Box::new(PermutationShap(Effort::new(settings, 0.05, 2000)?)))),
+    new: New::Scores(|arguments| Ok(Box::new(PermutationShap(Effort::new(arguments)?)))),
 };
 
 /// Samples before the errors are first looked at: fewer would stop by luck too often.
@@ -35,8 +41,9 @@ impl Method for PermutationShap {
         self.0.params()
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
-        let shares = shares(&mut Masked::new(job), &self.0, &mut job.random(11))?;
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
+        let shares =
+            shares(&mut PerturbedPredictions::new(job), &self.0, &mut job.random(Stream::PermutationShap))?;
         let note = self.0.note(&shares.values, &shares.errors);
         Ok(shares.explained(job).note(note))
     }
@@ -44,10 +51,14 @@ impl Method for PermutationShap {
     fn own_site(&self) -> bool {
         true
     }
+
+    fn most_rows(&self, units: usize) -> Option<usize> {
+        Some(self.0.rows(2 * units.saturating_sub(1)).min(all_sets(units)))
+    }
 }
 
 /// Orders and their reverses, until the errors are small enough.
-pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> Result<Shares> {
+pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> Result<ShapleyShares> {
     let n = game.players();
     // An order and its reverse ask for n − 1 sets each, beside the two ends.
     let cost = 2 * n.saturating_sub(1).max(1);
@@ -71,7 +82,7 @@ pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> 
         }
         let errors = moments.errors();
         if moments.count >= goal || effort.met(&moments.means, &errors) {
-            return Ok(Shares::sampled(moments.means, errors, moments.count, &table));
+            return Ok(ShapleyShares::sampled(moments.means, errors, moments.count, &table));
         }
         planned = more(moments.count, imprecision(&moments.means, &errors), effort.tolerance);
     }

@@ -2,57 +2,74 @@
 //! maximum of Σ_j 1[some chosen i has Wᵢⱼ ≠ 0] · I_j. M. T. Ribeiro, S. Singh, C. Guestrin, *"Why should I trust you?"
 //! Explaining the predictions of any classifier*, 2016, section 4.
 
-use super::lime::{self, KEPT, Lime};
-use crate::asked::Asked;
-use crate::evidence::Evidence;
-use crate::registry::{Info, Meaning, Needs, New, Survey};
-use crate::{Chosen, Corpus, Job, Normalise, Scores, Settings};
+use super::lime::{self, Choose, KEPT, Lime};
+use crate::answer::attribution;
+use crate::evidence::{Evidence, Level};
+use crate::parameter::{Parameter, Takes, names};
+use crate::registry::{CorpusMethod, Info, Meaning, Method, Needs, New};
+use crate::{Arguments, ConfiguredMethod, Corpus, Kind, Normalise, Question, RawScores};
 use exegete_core::report::{Cell, Item, Table};
-use exegete_core::{Error, Result};
+use exegete_core::{Error, Example, Result};
 use std::collections::{BTreeMap, HashMap};
 
 /// The entry in the list of methods.
 pub const INFO: Info = Info {
     name: "sp_lime",
     summary: "a few texts of a corpus whose LIME weights cover the words that matter most",
-    page: include_str!("sp_lime.md"),
+    prose: include_str!("sp_lime.md"),
+    parameters: &[
+        Parameter::count("texts", 1..=100_000, Some(5), "how many texts are chosen at most"),
+        lime::PARAMETERS[0],
+        lime::PARAMETERS[1],
+        lime::PARAMETERS[2],
+        lime::PARAMETERS[3],
+        Parameter {
+            takes: Takes::Choice { of: &names(&Choose::NAMES), default: Some("auto") },
+            help: "how the words of each fit are chosen; `none` keeps them all",
+            ..lime::PARAMETERS[4]
+        },
+        Parameter::count("keep", 1..=100_000, Some(KEPT), "the most words that each text keeps"),
+        lime::PARAMETERS[6],
+    ],
     axioms: &[],
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Surveys(|settings| Ok(Box::new(SpLime::new(settings)?))),
+    new: New::Surveys(|arguments| Ok(Box::new(SpLime::new(arguments)?))),
 };
 
-/// As many texts as the original picks, and words that the table of words shows.
-const TEXTS: usize = 5;
+/// Words that the table of words shows.
 const WORDS: usize = 30;
 
 struct SpLime {
     texts: usize,
     /// Whether every place of a word shows the weight of them all.
     shared: bool,
-    chosen: Chosen,
+    chosen: ConfiguredMethod,
 }
 
 impl SpLime {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let texts = settings.count("texts")?.unwrap_or(TEXTS);
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        let texts = arguments.count("texts")?;
         // With a weight for every word each text would cover all of its words, whatever they weigh.
-        let method = Lime::new(settings, Some(KEPT))?;
+        let method = Lime::new(arguments)?;
         let shared = method.shares_weights();
-        let (method, normalise) = (Box::new(method), Normalise::None);
-        Ok(Self { texts, shared, chosen: Chosen { info: &lime::INFO, method, reduce: None, normalise } })
+        let (kind, normalise) = (Kind::Scores(Box::new(method)), Normalise::None);
+        Ok(Self {
+            texts,
+            shared,
+            chosen: ConfiguredMethod { info: &lime::INFO, kind, reduce: None, normalise },
+        })
     }
 
     /// The weight of each word of a text in lower case, over all its places and all targets.
-    fn words(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, f64>> {
+    fn words(&self, jobs: &[Question<'_>]) -> Result<BTreeMap<String, f64>> {
         let mut words = BTreeMap::new();
-        for target in asked.targets()? {
-            let job = asked.job(target);
-            let Scores::Units(values) = self.chosen.method.explain(&job)?.scores else { continue };
+        for job in jobs {
+            let RawScores::Units(values) = self.chosen.explain(job)?.scores else { continue };
             let mut spelled = BTreeMap::new();
             for (unit, value) in job.units.iter().zip(values).filter(|(_, value)| *value != 0.0) {
-                let sum: &mut f64 = spelled.entry(text_of(&job, unit.span)).or_default();
+                let sum: &mut f64 = spelled.entry(text_of(job, unit.span)).or_default();
                 *sum = if self.shared { value } else { *sum + value };
             }
             for (word, value) in spelled {
@@ -62,51 +79,43 @@ impl SpLime {
         Ok(words)
     }
 
-    fn attributions(&self, asked: &Asked<'_>) -> Result<Vec<Item>> {
-        let answer = |target| {
-            let job = asked.job(target);
-            let mut evidence = Evidence::new(&job, asked.request.units);
-            asked.answer(&job, &self.chosen, &mut evidence)
-        };
-        asked.targets()?.into_iter().map(answer).collect()
+    fn attributions(&self, jobs: &[Question<'_>], level: Level) -> Result<Vec<Item>> {
+        jobs.iter().map(|job| attribution(job, &self.chosen, &mut Evidence::new(job), level)).collect()
     }
 }
 
 /// What a span says.
-fn text_of(job: &Job<'_>, span: exegete_core::Span) -> String {
+fn text_of(job: &Question<'_>, span: exegete_core::Span) -> String {
     let field = job.encoded().fields.get(span.field);
     field.and_then(|field| field.text.get(span.start..span.end)).unwrap_or_default().to_owned()
 }
 
-impl Survey for SpLime {
+impl CorpusMethod for SpLime {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
-        let mut params = self.chosen.method.params();
+        let mut params = self.chosen.params();
         params.insert("texts".into(), self.texts.into());
         params
     }
 
     fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>> {
         let Corpus { model, driver, examples, request, .. } = *corpus;
-        if examples.is_empty() {
-            return Err(Error::Request("sp_lime: there are no texts to choose from".into()));
-        }
-        let ask = |index: usize| Asked::new(model, driver, &examples[index], request);
+        let ask = |example: &Example| Question::all(model, driver, example, request);
         let mut matrix = Matrix::default();
-        for index in 0..examples.len() {
-            matrix.push(&self.words(&ask(index)?)?);
+        for text in corpus.pass(examples)? {
+            matrix.push(&self.words(&ask(&text?.1)?)?);
+        }
+        if matrix.rows.is_empty() {
+            return Err(Error::Request("sp_lime: there are no texts to choose from".into()));
         }
         let importance = importance(&matrix.rows, matrix.words.len());
         let picks = pick(&matrix.rows, &importance, self.texts);
-        let shown = |index: usize| {
-            let fields: Vec<&str> = examples[index].fields.iter().map(|field| field.text.as_str()).collect();
-            fields.join(" / ")
-        };
+        let picked = corpus.fetch(examples, &picks.iter().map(|pick| pick.text).collect::<Vec<_>>())?;
         let mut items = vec![
-            Item::Table(texts_table(&picks, &shown, self.texts, examples.len())),
+            Item::Table(texts_table(&picks, &picked, self.texts, matrix.rows.len())),
             Item::Table(words_table(&matrix, &importance)),
         ];
-        for pick in &picks {
-            items.extend(self.attributions(&ask(pick.text)?)?);
+        for example in &picked {
+            items.extend(self.attributions(&ask(example)?, request.check)?);
         }
         Ok(items)
     }
@@ -145,8 +154,8 @@ pub fn importance(rows: &[Vec<(usize, f64)>], words: usize) -> Vec<f64> {
 
 /// A chosen text.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pick {
-    /// Which.
+pub struct TextPick {
+    /// Which text, by its place in the file from 0.
     pub text: usize,
     /// The share of all importance that it and those before it cover.
     pub coverage: f64,
@@ -154,7 +163,7 @@ pub struct Pick {
 
 /// At most so many texts, each the one that adds most importance to those before it (the first of equals), until nothing is
 /// added. What they cover is at least 1 − 1/e ≈ 63 % of the most that as many texts can cover (G. Nemhauser and others, 1978).
-pub fn pick(rows: &[Vec<(usize, f64)>], importance: &[f64], most: usize) -> Vec<Pick> {
+pub fn pick(rows: &[Vec<(usize, f64)>], importance: &[f64], most: usize) -> Vec<TextPick> {
     let total: f64 = importance.iter().sum();
     let (mut covered, mut sum, mut picks) = (vec![false; importance.len()], 0.0, Vec::new());
     while picks.len() < most {
@@ -174,21 +183,26 @@ pub fn pick(rows: &[Vec<(usize, f64)>], importance: &[f64], most: usize) -> Vec<
         }
         rows[best.1].iter().filter(|(_, weight)| *weight != 0.0).for_each(|(word, _)| covered[*word] = true);
         sum += best.0;
-        picks.push(Pick { text: best.1, coverage: sum / total });
+        picks.push(TextPick { text: best.1, coverage: sum / total });
     }
     picks
 }
 
-fn texts_table(picks: &[Pick], shown: &dyn Fn(usize) -> String, asked: usize, texts: usize) -> Table {
-    let row = |pick: &Pick| {
-        vec![Cell::Number((pick.text + 1) as f64), Cell::Number(pick.coverage), Cell::Word(shown(pick.text))]
+fn texts_table(picks: &[TextPick], picked: &[Example], asked: usize, texts: usize) -> Table {
+    let row = |(pick, example): (&TextPick, &Example)| {
+        let fields: Vec<&str> = example.fields.iter().map(|field| field.text.as_str()).collect();
+        vec![
+            Cell::Number((pick.text + 1) as f64),
+            Cell::Number(pick.coverage),
+            Cell::Word(fields.join(" / ")),
+        ]
     };
     let short = (picks.len() < asked.min(texts))
         .then(|| format!("{} texts cover every word that any of the {texts} has a weight for", picks.len()));
     Table {
         title: format!("sp_lime: texts that show most of what the model goes by, of {texts}"),
         columns: vec!["line".into(), "coverage so far".into(), "text".into()],
-        rows: picks.iter().map(row).collect(),
+        rows: picks.iter().zip(picked).map(row).collect(),
         notes: short.into_iter().collect(),
     }
 }
@@ -221,7 +235,7 @@ fn words_table(matrix: &Matrix, importance: &[f64]) -> Table {
 mod tests {
     use super::*;
 
-    fn texts(picks: &[Pick]) -> Vec<usize> {
+    fn texts(picks: &[TextPick]) -> Vec<usize> {
         picks.iter().map(|pick| pick.text).collect()
     }
 

@@ -1,4 +1,4 @@
-use crate::Job;
+use crate::Question;
 use exegete_core::Units;
 
 /// Players in nested groups of two.
@@ -18,7 +18,7 @@ pub(super) struct Node {
 
 impl Tree {
     /// The units of a text by its fields, sentences, phrases and words.
-    pub fn of_text(job: &Job<'_>) -> Self {
+    pub fn of_text(job: &Question<'_>) -> Self {
         let levels = [Units::Field, Units::Sentence, Units::Phrase, Units::Word];
         Self::of_levels(job.units.len(), &levels.map(|kind| groups(job, kind)))
     }
@@ -117,7 +117,7 @@ impl Tree {
 }
 
 /// For each unit of a job the number of the larger unit that its first token belongs to.
-pub(super) fn groups(job: &Job<'_>, kind: Units) -> Vec<usize> {
+pub(super) fn groups(job: &Question<'_>, kind: Units) -> Vec<usize> {
     let larger = kind.of(job.encoded());
     let mut home = vec![usize::MAX; job.encoded().len()];
     for (index, unit) in larger.iter().enumerate() {

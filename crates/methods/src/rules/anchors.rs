@@ -12,14 +12,17 @@ mod surrogate;
 #[cfg(test)]
 mod tests;
 
-pub use draws::{Ask, Draw, Source};
-pub use grow::{Found, Search, Step, find};
+pub use draws::{Ask, Draw, DrawSource};
+use grow::OWN;
+pub use grow::{AnchorSearch, AnchorStep, Found, find};
 
+use crate::effort::MOST_ROWS;
 use crate::evidence::sentence::percent;
-use crate::registry::{Finder, Info, Meaning, Needs, New, params};
+use crate::parameter::{POSITIVE, Parameter, SHARE};
+use crate::registry::{Info, Meaning, Needs, New, SearchMethod, params};
 use crate::search::asking::Asking;
 use crate::search::wording::Wording;
-use crate::{Job, Settings};
+use crate::{Arguments, Question, Stream};
 use exegete_core::report::{Bounded, Item, Rule, RuleStep, Subject, UnitText, Verdict};
 use exegete_core::{Error, Result};
 use std::collections::BTreeMap;
@@ -28,28 +31,48 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "anchors",
     summary: "the fewest words that hold the decision whatever happens to the others, as a rule with bounds",
-    page: include_str!("anchors.md"),
+    prose: include_str!("anchors.md"),
+    parameters: &[
+        Parameter::number("threshold", SHARE, Some(OWN.threshold), "the precision that is asked for"),
+        Parameter::number(
+            "delta",
+            SHARE,
+            Some(OWN.delta),
+            "how often a rule that is said to reach it may not",
+        ),
+        Parameter::number(
+            "tolerance",
+            POSITIVE,
+            Some(OWN.tolerance),
+            "how well the rules to follow are told apart",
+        ),
+        Parameter::count("beam", 1..=1_000, Some(OWN.beam), "rules that are followed side by side"),
+        Parameter::count("batch", 1..=10_000, Some(OWN.batch), "draws made together"),
+        Parameter::count(
+            "budget",
+            1..=MOST_ROWS,
+            Some(OWN.budget),
+            "the most draws, those for the evidence included",
+        ),
+        Parameter::count("most", 1..=100_000, None, "the most words in a rule; no limit unless given"),
+    ],
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Finds(|settings| Ok(Box::new(Search::new(settings)?))),
+    new: New::Finds(|arguments| Ok(Box::new(AnchorSearch::new(arguments)?))),
 };
 
-/// A stream of random numbers of its own.
-const STAGE: u64 = 201;
-
-impl Search {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let own = Self::default();
+impl AnchorSearch {
+    fn new(arguments: &mut Arguments) -> Result<Self> {
         let search = Self {
-            threshold: share(settings, "threshold", own.threshold)?,
-            delta: share(settings, "delta", own.delta)?,
-            tolerance: settings.positive("tolerance", own.tolerance)?,
-            beam: settings.count("beam")?.unwrap_or(own.beam),
-            batch: settings.count("batch")?.unwrap_or(own.batch),
-            budget: settings.count("budget")?.unwrap_or(own.budget),
-            most: settings.count("most")?.unwrap_or(own.most),
+            threshold: arguments.number("threshold")?,
+            delta: arguments.number("delta")?,
+            tolerance: arguments.number("tolerance")?,
+            beam: arguments.count("beam")?,
+            batch: arguments.count("batch")?,
+            budget: arguments.count("budget")?,
+            most: arguments.optional_count("most")?.unwrap_or(OWN.most),
         };
         if search.budget < search.least() {
             return Err(Error::Request(format!(
@@ -62,15 +85,7 @@ impl Search {
     }
 }
 
-/// A number between 0 and 1, without these.
-fn share(settings: &mut Settings, key: &str, own: f64) -> Result<f64> {
-    match settings.positive(key, own)? {
-        value if value < 1.0 => Ok(value),
-        value => Err(Error::Request(format!("{key}={value}: must lie between 0 and 1"))),
-    }
-}
-
-impl Finder for Search {
+impl SearchMethod for AnchorSearch {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         let mut params = params([
             ("threshold", self.threshold.into()),
@@ -86,14 +101,18 @@ impl Finder for Search {
         params
     }
 
-    fn find(&self, job: &Job<'_>, mut subject: Subject) -> Result<Item> {
+    fn most_rows(&self, _units: usize) -> Option<usize> {
+        Some(self.budget)
+    }
+
+    fn find(&self, job: &Question<'_>, mut subject: Subject) -> Result<Item> {
         let mut asking = Asking::new(job, INFO.name)?;
         let ask = &mut |draws: &[Draw]| asking.leads(draws);
         let (units, numbered) = (job.units.len(), job.masker().draws());
-        let found = find(self, Source { units, numbered, random: job.random(STAGE), ask })?;
+        let found = find(self, DrawSource { units, numbered, random: job.random(Stream::Anchors), ask })?;
         subject.params.insert("draws".into(), found.draws.into());
         subject.params.insert("exact".into(), found.exact.into());
-        let step = |step: &Step| RuleStep {
+        let step = |step: &AnchorStep| RuleStep {
             conditions: step.conditions.clone(),
             precision: step.precision,
             coverage: coverage(step.conditions.len()),
@@ -121,7 +140,7 @@ fn coverage(conditions: usize) -> Bounded {
     Bounded { value, low: value, high: value }
 }
 
-impl Search {
+impl AnchorSearch {
     fn verdict(&self, wording: &Wording<'_>, found: &Found, asking: &Asking<'_, '_>) -> Verdict {
         let (label, count) = (wording.label(asking.decision()), found.conditions.len());
         let stays = match count {
@@ -151,10 +170,8 @@ impl Search {
                 percent(random.value)
             )
         });
-        Verdict {
-            sentence: format!("{stays}, the model says {label} {sure}{random}."),
-            failures: self.failures(found),
-        }
+        let sentence = format!("{stays}, the model says {label} {sure}{random}.");
+        Verdict::new(sentence, self.failures(found))
     }
 
     fn failures(&self, found: &Found) -> Vec<String> {

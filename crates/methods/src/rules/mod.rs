@@ -1,3 +1,3 @@
-//! Rules that hold an answer (METHODS C1).
+//! Rules that hold an answer.
 
 pub mod anchors;

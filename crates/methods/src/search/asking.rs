@@ -1,22 +1,22 @@
 //! A model as the searches see it, and what they find as a report shows it.
 
-use super::{Hidden, Seen};
-use crate::{Decision, Job, Masked, Outcome, Set};
+use super::{Hidden, SeenHidden};
+use crate::{Decision, Outcome, PerturbedPredictions, Question, Set};
 use exegete_core::report::{Edited, Subject, Swap};
 use exegete_core::{Error, Outputs, Result, Row, Span};
 
 /// A text, and what hiding its units does to what the model decides.
 pub(crate) struct Asking<'a, 'j> {
-    job: &'j Job<'a>,
-    masked: Masked<'a>,
+    job: &'j Question<'a>,
+    masked: PerturbedPredictions<'a>,
     whole: Outcome,
     decision: Decision,
 }
 
 impl<'a, 'j> Asking<'a, 'j> {
     /// Refuses targets that the model decides nothing about.
-    pub(crate) fn new(job: &'j Job<'a>, method: &str) -> Result<Self> {
-        let mut masked = Masked::new(job);
+    pub(crate) fn new(job: &'j Question<'a>, method: &str) -> Result<Self> {
+        let mut masked = PerturbedPredictions::new(job);
         let nothing = || {
             Error::Unsupported(format!(
                 "{method} holds or changes what a model decides, and nothing is decided about {}; \
@@ -44,9 +44,9 @@ impl<'a, 'j> Asking<'a, 'j> {
     }
 
     /// The same with the probability of the decision.
-    pub(crate) fn see(&mut self, sets: &[Set]) -> Result<Vec<Seen>> {
+    pub(crate) fn see(&mut self, sets: &[Set]) -> Result<Vec<SeenHidden>> {
         let outcomes = self.masked.outcomes(sets)?;
-        let seen = |outcome: &Outcome| Seen {
+        let seen = |outcome: &Outcome| SeenHidden {
             stays: outcome.decides_as(&self.whole),
             kept: outcome.kept.unwrap_or(f64::NAN),
         };
@@ -80,12 +80,11 @@ impl<'a, 'j> Asking<'a, 'j> {
     /// A text with units hidden, as a report shows it.
     pub(crate) fn edited(&self, (set, _): &Hidden, reached: bool) -> Result<Edited> {
         let row: Row = self.masked.row(set, 0)?;
-        let logits =
-            self.job.driver.read_all(self.job.model, std::slice::from_ref(&row), &Outputs)?.swap_remove(0);
+        let logits = self.job.driver.read_one(self.job.model, &row, &Outputs)?;
         Ok(Edited {
             input: self.masked.shown(set, 0)?,
             swaps: set.iter().map(|&unit| self.swap(unit)).collect::<Result<_>>()?,
-            prediction: (&self.job.model.scored(&row.encoded, &logits)?).into(),
+            prediction: self.job.model.scored(&row.encoded, &logits)?,
             value: self.job.target.value_of(self.job.card(), &logits)?,
             reached,
         })

@@ -6,9 +6,10 @@ use super::asking::Asking;
 use super::sets::{combinations, every, some, with, without};
 use super::wording::Wording;
 use super::{Hidden, Look, SHOWN, least_sure_first, seen};
+use crate::effort::MOST_ROWS;
 use crate::evidence::sentence::percent;
-use crate::registry::{Finder, Info, Meaning, Needs, New, params};
-use crate::{Decision, Job, Set, Settings};
+use crate::registry::{Info, Meaning, Needs, New, SearchMethod, params};
+use crate::{Arguments, Decision, Parameter, Question, Set, Stream};
 use exegete_core::Result;
 use exegete_core::report::{Chance, Edits, Item, Subject, Verdict};
 use rand_chacha::ChaCha8Rng;
@@ -18,29 +19,38 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const INFO: Info = Info {
     name: "flipping_set",
     summary: "the fewest words whose removal changes the decision",
-    page: include_str!("flipping_set.md"),
+    prose: include_str!("flipping_set.md"),
+    parameters: &[
+        Parameter::count(
+            "budget",
+            1..=MOST_ROWS,
+            Some(OWN.budget),
+            "the most rows; trying all sets of a size takes at most half of them",
+        ),
+        Parameter::count("beam", 1..=1_000, Some(OWN.beam), "sets that are followed side by side"),
+    ],
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Finds(|settings| Ok(Box::new(Search::new(settings)?))),
+    new: New::Finds(|arguments| Ok(Box::new(FlippingSetSearch::new(arguments)?))),
 };
-
-/// A stream of random numbers of its own.
-const STAGE: u64 = 203;
 
 /// How sets are looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Search {
+pub struct FlippingSetSearch {
     /// The most texts to look at. Trying all sets of a size takes at most half of them.
     pub budget: usize,
     /// Sets that are followed side by side where there are too many to try them all.
     pub beam: usize,
 }
 
-impl Default for Search {
+/// Where nothing is said.
+const OWN: FlippingSetSearch = FlippingSetSearch { budget: 1000, beam: 5 };
+
+impl Default for FlippingSetSearch {
     fn default() -> Self {
-        Self { budget: 1000, beam: 5 }
+        OWN
     }
 }
 
@@ -65,28 +75,35 @@ pub struct Flips {
 const RANDOM: usize = 50;
 
 /// The smallest sets that can be found.
-pub fn find(search: &Search, units: usize, random: &mut ChaCha8Rng, look: &mut Look<'_>) -> Result<Flips> {
+pub fn find(
+    search: &FlippingSetSearch,
+    units: usize,
+    random: &mut ChaCha8Rng,
+    look: &mut Look<'_>,
+) -> Result<Flips> {
     let hunt = Hunt { search, units, look, rows: 0, singles: Vec::new() };
     hunt.find(random)
 }
 
-impl Search {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let own = Self::default();
-        let budget = settings.count("budget")?.unwrap_or(own.budget);
-        Ok(Self { budget, beam: settings.count("beam")?.unwrap_or(own.beam) })
+impl FlippingSetSearch {
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        Ok(Self { budget: arguments.count("budget")?, beam: arguments.count("beam")? })
     }
 }
 
-impl Finder for Search {
+impl SearchMethod for FlippingSetSearch {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         params([("budget", self.budget.into()), ("beam", self.beam.into())])
     }
 
-    fn find(&self, job: &Job<'_>, subject: Subject) -> Result<Item> {
+    fn most_rows(&self, _units: usize) -> Option<usize> {
+        Some(self.budget)
+    }
+
+    fn find(&self, job: &Question<'_>, subject: Subject) -> Result<Item> {
         let mut asking = Asking::new(job, INFO.name)?;
         let look = &mut |sets: &[Set]| asking.see(sets);
-        let mut flips = find(self, job.units.len(), &mut job.random(STAGE), look)?;
+        let mut flips = find(self, job.units.len(), &mut job.random(Stream::FlippingSet), look)?;
         flips.sets.truncate(SHOWN);
         let wording = Wording::new(job);
         let after = flips.sets.first().map(|(set, _)| asking.decided(set)).transpose()?;
@@ -106,7 +123,7 @@ impl Finder for Search {
 fn verdict(wording: &Wording<'_>, flips: &Flips, before: &Decision, after: Option<&Decision>) -> Verdict {
     let (Some((set, seen)), Some(after)) = (flips.sets.first(), after) else {
         let sentence = "The text has nothing to take out.".to_owned();
-        return Verdict { sentence, failures: Vec::new() };
+        return Verdict::new(sentence, Vec::new());
     };
     let (hiding, list) = (wording.hiding(), wording.list(set));
     if !flips.reached {
@@ -116,7 +133,7 @@ fn verdict(wording: &Wording<'_>, flips: &Flips, before: &Decision, after: Optio
             if set.len() == 1 { list } else { wording.count(set.len()) },
             seen.kept
         );
-        return Verdict { sentence, failures: vec!["nothing that was tried changes the decision".into()] };
+        return Verdict::new(sentence, vec!["nothing that was tried changes the decision".into()]);
     }
     let what = match set.len() {
         1 => format!("{list} alone"),
@@ -133,7 +150,7 @@ fn verdict(wording: &Wording<'_>, flips: &Flips, before: &Decision, after: Optio
         format!("; of other sets of {} {share} do", wording.count(set.len()))
     });
     let failures = common(flips.random, set.len(), wording).into_iter().collect();
-    Verdict { sentence: format!("{hiding} {what} {turns}{fewer}{random}."), failures }
+    Verdict::new(format!("{hiding} {what} {turns}{fewer}{random}."), failures)
 }
 
 /// Where most sets of the same size do it too, these units are nothing special.
@@ -145,7 +162,7 @@ fn common(random: Option<Chance>, size: usize, wording: &Wording<'_>) -> Option<
 }
 
 struct Hunt<'s, 'l, 'f> {
-    search: &'s Search,
+    search: &'s FlippingSetSearch,
     units: usize,
     look: &'l mut Look<'f>,
     rows: usize,
@@ -267,18 +284,18 @@ fn flipping(sets: &[Hidden]) -> Vec<Hidden> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::Seen;
+    use crate::search::SeenHidden;
     use crate::search::planted::Planted;
     use exegete_core::task::REGRESSION;
     use rand::SeedableRng;
 
     /// A logistic model of these weights; the answer is "above zero".
-    fn run(weights: &[f64], search: &Search) -> Flips {
-        let look = |sets: &[Set]| -> Result<Vec<Seen>> {
+    fn run(weights: &[f64], search: &FlippingSetSearch) -> Flips {
+        let look = |sets: &[Set]| -> Result<Vec<SeenHidden>> {
             let one = |set: &Set| {
                 let sum: f64 =
                     (0..weights.len()).filter(|unit| !set.contains(unit)).map(|u| weights[u]).sum();
-                Seen { stays: sum > 0.0, kept: 1.0 / (1.0 + (-sum).exp()) }
+                SeenHidden { stays: sum > 0.0, kept: 1.0 / (1.0 + (-sum).exp()) }
             };
             Ok(sets.iter().map(one).collect())
         };
@@ -286,7 +303,7 @@ mod tests {
     }
 
     fn check(weights: &[f64], expected: &[usize], smallest: bool, trials: (usize, usize)) {
-        let found = run(weights, &Search::default());
+        let found = run(weights, &FlippingSetSearch::default());
         assert_eq!((found.sets[0].0.as_slice(), found.reached, found.smallest), (expected, true, smallest));
         let random = found.random.unwrap();
         assert_eq!((random.hits, random.trials), trials);
@@ -311,7 +328,7 @@ mod tests {
         // 12 of 300 must go, and no set of fewer would do.
         let mut weights = vec![-0.01; 300];
         weights[100..120].fill(0.3);
-        let found = run(&weights, &Search::default());
+        let found = run(&weights, &FlippingSetSearch::default());
         assert!(found.reached && !found.smallest);
         let lost: f64 = found.sets[0].0.iter().map(|&unit| weights[unit]).sum();
         assert!(lost >= weights.iter().sum::<f64>() - 1e-9);
@@ -322,17 +339,22 @@ mod tests {
     #[test]
     fn what_never_changes_is_said() {
         for units in [1, 4, 40] {
-            let found =
-                run(&vec![0.0; units].iter().map(|_: &f64| 1.0).collect::<Vec<_>>(), &Search::default());
+            let found = run(
+                &vec![0.0; units].iter().map(|_: &f64| 1.0).collect::<Vec<_>>(),
+                &FlippingSetSearch::default(),
+            );
             // Hiding everything leaves 0, which is not above zero.
             assert_eq!((found.reached, found.sets[0].0.len()), (true, units));
         }
-        let stuck = |sets: &[Set]| -> Result<Vec<Seen>> {
-            Ok(sets.iter().map(|set| Seen { stays: true, kept: 0.9 - 0.01 * set.len() as f64 }).collect())
+        let stuck = |sets: &[Set]| -> Result<Vec<SeenHidden>> {
+            Ok(sets
+                .iter()
+                .map(|set| SeenHidden { stays: true, kept: 0.9 - 0.01 * set.len() as f64 })
+                .collect())
         };
         for units in [1, 5, 30] {
             let mut random = ChaCha8Rng::seed_from_u64(0);
-            let found = find(&Search::default(), units, &mut random, &mut { stuck }).unwrap();
+            let found = find(&FlippingSetSearch::default(), units, &mut random, &mut { stuck }).unwrap();
             assert!(!found.reached && !found.smallest && found.random.is_none());
             assert_eq!((found.sets.len(), found.sets[0].0.len()), (1, units));
         }

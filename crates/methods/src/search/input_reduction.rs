@@ -6,9 +6,10 @@ use super::asking::Asking;
 use super::sets::{some, with};
 use super::wording::Wording;
 use super::{Hidden, Look, SHOWN, seen, surest_first};
+use crate::effort::MOST_ROWS;
 use crate::evidence::sentence::percent;
-use crate::registry::{Finder, Info, Meaning, Needs, New, params};
-use crate::{Decision, Job, Set, Settings};
+use crate::registry::{Info, Meaning, Needs, New, SearchMethod, params};
+use crate::{Arguments, Decision, Parameter, Question, Set, Stream};
 use exegete_core::report::{Chance, Edits, Item, Subject, Verdict};
 use exegete_core::task::Classes;
 use exegete_core::{Error, Result};
@@ -19,29 +20,38 @@ use std::collections::BTreeMap;
 pub const INFO: Info = Info {
     name: "input_reduction",
     summary: "what is left when the least important word is removed again and again while the decision stays",
-    page: include_str!("input_reduction.md"),
+    prose: include_str!("input_reduction.md"),
+    parameters: &[
+        Parameter::count(
+            "budget",
+            1..=MOST_ROWS,
+            Some(OWN.budget),
+            "the most rows, those for the evidence not included",
+        ),
+        Parameter::count("beam", 1..=1_000, Some(OWN.beam), "texts that are reduced side by side"),
+    ],
     axioms: &[],
     signed: false,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Finds(|settings| Ok(Box::new(Search::new(settings)?))),
+    new: New::Finds(|arguments| Ok(Box::new(ReductionSearch::new(arguments)?))),
 };
-
-/// A stream of random numbers of its own.
-const STAGE: u64 = 202;
 
 /// How a text is reduced.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Search {
+pub struct ReductionSearch {
     /// The most texts to look at.
     pub budget: usize,
     /// Texts that are reduced side by side.
     pub beam: usize,
 }
 
-impl Default for Search {
+/// Where nothing is said.
+const OWN: ReductionSearch = ReductionSearch { budget: 2000, beam: 5 };
+
+impl Default for ReductionSearch {
     fn default() -> Self {
-        Self { budget: 2000, beam: 5 }
+        OWN
     }
 }
 
@@ -63,7 +73,7 @@ const RANDOM: usize = 50;
 
 /// The shortest texts along a beam. One unit always stays: an empty text says nothing about units.
 pub fn reduce(
-    search: &Search,
+    search: &ReductionSearch,
     units: usize,
     random: &mut ChaCha8Rng,
     look: &mut Look<'_>,
@@ -94,20 +104,22 @@ pub fn reduce(
     Ok(Reduced { texts, complete, random: chance, rows: reduction.rows })
 }
 
-impl Search {
-    fn new(settings: &mut Settings) -> Result<Self> {
-        let own = Self::default();
-        let budget = settings.count("budget")?.unwrap_or(own.budget);
-        Ok(Self { budget, beam: settings.count("beam")?.unwrap_or(own.beam) })
+impl ReductionSearch {
+    fn new(arguments: &mut Arguments) -> Result<Self> {
+        Ok(Self { budget: arguments.count("budget")?, beam: arguments.count("beam")? })
     }
 }
 
-impl Finder for Search {
+impl SearchMethod for ReductionSearch {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         params([("budget", self.budget.into()), ("beam", self.beam.into())])
     }
 
-    fn find(&self, job: &Job<'_>, subject: Subject) -> Result<Item> {
+    fn most_rows(&self, _units: usize) -> Option<usize> {
+        Some(self.budget)
+    }
+
+    fn find(&self, job: &Question<'_>, subject: Subject) -> Result<Item> {
         if job.card().task.classes() == Classes::None {
             return Err(Error::Unsupported(format!(
                 "input_reduction shortens a text while its class stays, and {} gives no class; one reduction for each \
@@ -117,7 +129,7 @@ impl Finder for Search {
         }
         let mut asking = Asking::new(job, INFO.name)?;
         let look = &mut |sets: &[Set]| asking.see(sets);
-        let mut reduced = reduce(self, job.units.len(), &mut job.random(STAGE), look)?;
+        let mut reduced = reduce(self, job.units.len(), &mut job.random(Stream::InputReduction), look)?;
         reduced.texts.truncate(SHOWN);
         let wording = Wording::new(job);
         let verdict = verdict(&wording, &reduced, asking.decision());
@@ -149,7 +161,7 @@ fn verdict(wording: &Wording<'_>, reduced: &Reduced, decision: &Decision) -> Ver
             }
             (_, false) => "The budget ended before anything could go.".to_owned(),
         };
-        return Verdict { sentence, failures };
+        return Verdict::new(sentence, failures);
     }
     let left = wording.others(set);
     let Chance { hits, trials } = reduced.random.unwrap_or(Chance { hits: 0, trials: 1 });
@@ -169,7 +181,7 @@ fn verdict(wording: &Wording<'_>, reduced: &Reduced, decision: &Decision) -> Ver
         wording.count(left.len()),
         percent(hits as f64 / trials as f64)
     );
-    Verdict { sentence, failures }
+    Verdict::new(sentence, failures)
 }
 
 /// A text on the way.
@@ -191,7 +203,7 @@ impl State {
 }
 
 struct Reduction<'s, 'l, 'f> {
-    search: &'s Search,
+    search: &'s ReductionSearch,
     units: usize,
     look: &'l mut Look<'f>,
     rows: usize,
@@ -258,16 +270,16 @@ impl Reduction<'_, '_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::Seen;
+    use crate::search::SeenHidden;
     use crate::search::planted::Planted;
     use rand::SeedableRng;
 
-    fn run(units: usize, search: &Search, sum: &dyn Fn(&[bool]) -> f64) -> Reduced {
-        let mut look = |sets: &[Set]| -> Result<Vec<Seen>> {
+    fn run(units: usize, search: &ReductionSearch, sum: &dyn Fn(&[bool]) -> f64) -> Reduced {
+        let mut look = |sets: &[Set]| -> Result<Vec<SeenHidden>> {
             let one = |set: &Set| {
                 let kept: Vec<bool> = (0..units).map(|unit| !set.contains(&unit)).collect();
                 let sum = sum(&kept);
-                Seen { stays: sum > 0.0, kept: 1.0 / (1.0 + (-sum).exp()) }
+                SeenHidden { stays: sum > 0.0, kept: 1.0 / (1.0 + (-sum).exp()) }
             };
             Ok(sets.iter().map(one).collect())
         };
@@ -286,28 +298,29 @@ mod tests {
     #[test]
     fn the_shortest_text_of_a_linear_model() {
         let weights = [0.1, 2.0, -1.0, 0.2, 1.5];
-        let reduced = run(5, &Search::default(), &linear(&weights, -1.0));
+        let reduced = run(5, &ReductionSearch::default(), &linear(&weights, -1.0));
         assert_eq!(kept(5, &reduced), [[1], [4]]);
         assert!(reduced.complete);
         let random = reduced.random.unwrap();
         assert_eq!((random.hits, random.trials), (2, 5));
-        let both = run(5, &Search::default(), &linear(&weights, -3.0));
+        let both = run(5, &ReductionSearch::default(), &linear(&weights, -3.0));
         assert_eq!(kept(5, &both), [[1, 4]]);
         assert!(both.complete);
     }
 
     #[test]
     fn nothing_goes_where_everything_is_needed() {
-        let all = run(4, &Search::default(), &|kept| if kept.iter().all(|k| *k) { 1.0 } else { -1.0 });
+        let all =
+            run(4, &ReductionSearch::default(), &|kept| if kept.iter().all(|k| *k) { 1.0 } else { -1.0 });
         assert_eq!(kept(4, &all), [[0, 1, 2, 3]]);
         assert!(all.complete && all.random.is_none());
-        let lone = run(1, &Search::default(), &|_| 1.0);
+        let lone = run(1, &ReductionSearch::default(), &|_| 1.0);
         assert_eq!((kept(1, &lone), lone.complete), (vec![vec![0]], true));
     }
 
     #[test]
     fn one_unit_always_stays() {
-        let always = run(6, &Search::default(), &|_| 1.0);
+        let always = run(6, &ReductionSearch::default(), &|_| 1.0);
         assert_eq!(kept(6, &always).iter().map(Vec::len).max(), Some(1));
         assert_eq!(always.random.unwrap(), Chance { hits: 6, trials: 6 });
     }
@@ -320,18 +333,18 @@ mod tests {
             (false, true) => 1.0,
             (false, false) => -1.0,
         };
-        assert_eq!(kept(3, &run(3, &Search { beam: 1, budget: 2000 }, &sum)), [[0, 1]]);
-        assert_eq!(kept(3, &run(3, &Search::default(), &sum)), [[2]]);
+        assert_eq!(kept(3, &run(3, &ReductionSearch { beam: 1, budget: 2000 }, &sum)), [[0, 1]]);
+        assert_eq!(kept(3, &run(3, &ReductionSearch::default(), &sum)), [[2]]);
     }
 
     #[test]
     fn long_texts_end_in_time() {
         let weights: Vec<f64> =
             (0..200).map(|i| if i % 50 == 7 { 1.0 } else { 0.001 * (i % 3) as f64 }).collect();
-        let reduced = run(200, &Search::default(), &linear(&weights, -3.5));
+        let reduced = run(200, &ReductionSearch::default(), &linear(&weights, -3.5));
         assert!(reduced.rows <= 2050, "{}", reduced.rows);
         assert_eq!(kept(200, &reduced)[0], [7, 57, 107, 157]);
-        let short = run(200, &Search { beam: 5, budget: 300 }, &linear(&weights, -3.5));
+        let short = run(200, &ReductionSearch { beam: 5, budget: 300 }, &linear(&weights, -3.5));
         assert!(!short.complete && short.rows <= 350, "{}", short.rows);
     }
 

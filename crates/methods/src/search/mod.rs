@@ -1,4 +1,4 @@
-//! Sets of units that hold or change an answer, looked for by hiding (METHODS B7, B8).
+//! Sets of units that hold or change an answer, looked for by hiding.
 
 pub(crate) mod asking;
 pub mod flipping_set;
@@ -16,7 +16,7 @@ const SHOWN: usize = 5;
 
 /// What the model makes of a text with some units hidden.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Seen {
+pub struct SeenHidden {
     /// Whether the answer stays.
     pub stays: bool,
     /// The probability of the answer for the whole text.
@@ -24,10 +24,10 @@ pub struct Seen {
 }
 
 /// Looks at texts with these units hidden, all in one go.
-pub type Look<'f> = dyn FnMut(&[Set]) -> Result<Vec<Seen>> + 'f;
+pub type Look<'f> = dyn FnMut(&[Set]) -> Result<Vec<SeenHidden>> + 'f;
 
 /// A set of hidden units, in order, with what the model makes of it.
-pub type Hidden = (Set, Seen);
+pub type Hidden = (Set, SeenHidden);
 
 /// Looks, and puts sets and what is seen together.
 fn seen(look: &mut Look<'_>, sets: Vec<Set>) -> Result<Vec<Hidden>> {

@@ -1,8 +1,8 @@
 //! A black box whose answers are planted, and what finders make of it.
 
-use crate::Place;
+use crate::SiteChoice;
 use crate::evidence::Level;
-use crate::{Masker, Picked, Request, explain};
+use crate::{ConfiguredMethod, Masker, Request, explain};
 use exegete_core::report::{Edits, Item, Rule};
 use exegete_core::{
     Card, ClassScore, Driver, Example, Model, Prediction, Result, Scores, Sizes, Target, Task, Units,
@@ -44,10 +44,10 @@ impl Planted {
         masker: Option<Masker>,
     ) -> Result<Item> {
         let request = Request {
-            methods: Picked::all(&[method], set)?,
+            methods: ConfiguredMethod::all(&[method], set)?,
             targets: vec![Target::predicted()],
             top_labels: None,
-            site: Place::Words,
+            site: SiteChoice::Words,
             units: Units::Word,
             baselines: Vec::new(),
             masker,
@@ -82,7 +82,7 @@ impl Model for Planted {
             let words: Vec<&str> = example.fields[0].text.split_whitespace().collect();
             let prob = 1.0 / (1.0 + (-(self.odds)(&words)).exp());
             let class = |label: &str, prob: f64| ClassScore { label: label.into(), logit: None, prob };
-            let scores = Scores::Classes(vec![class("negative", 1.0 - prob), class("positive", prob)]);
+            let scores = Scores::classes(vec![class("negative", 1.0 - prob), class("positive", prob)]);
             Prediction { scores, truncated: false }
         };
         Ok(examples.iter().map(one).collect())

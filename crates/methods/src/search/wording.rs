@@ -1,18 +1,18 @@
 //! What finders say of hidden units, in plain words.
 
 use crate::evidence::sentence::{noun, quote, quoted};
-use crate::{Decision, Job, Masker, Set};
+use crate::{Decision, Masker, Question, Set};
 use exegete_core::Units;
 
 /// One text and how its units are hidden.
 pub(crate) struct Wording<'w> {
-    job: &'w Job<'w>,
+    job: &'w Question<'w>,
     kind: Units,
     masker: Masker,
 }
 
 impl<'w> Wording<'w> {
-    pub(crate) fn new(job: &'w Job<'w>) -> Self {
+    pub(crate) fn new(job: &'w Question<'w>) -> Self {
         // Whatever kind gives the same pieces is a right name for them; words are what most ask for.
         let kinds = [Units::Word, Units::Token, Units::Phrase, Units::Sentence, Units::Field];
         let kind = kinds.into_iter().find(|kind| kind.of(job.encoded())[..] == job.units[..]);
@@ -71,7 +71,7 @@ impl<'w> Wording<'w> {
         format!("{} ({:.2})", self.label(decision), decision.prob)
     }
 
-    /// "positive".
+    /// The label alone, such as "positive".
     pub(crate) fn label(&self, decision: &Decision) -> String {
         match self.job.card().task.answers_in_text() {
             true => quote(&decision.label),

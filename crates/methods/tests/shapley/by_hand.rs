@@ -2,7 +2,7 @@
 
 use crate::games::{Closed, Polynomial, adaptive, fixed, gloves, random};
 use exegete_methods::perturbation::partition_shap::{self, Rows};
-use exegete_methods::perturbation::{Shares, Tree, exact_shap, kernel_shap, permutation_shap};
+use exegete_methods::perturbation::{ShapleyShares, Tree, exact_shap, kernel_shap, permutation_shap};
 use exegete_testkit::{Comparison, Of, check};
 
 type Value<'a> = &'a dyn Fn(&[bool]) -> f64;
@@ -12,7 +12,7 @@ fn exact(players: usize, value: Value<'_>) -> Vec<f64> {
     exact_shap::shares(&mut Closed::new(players, value), 12).unwrap().values
 }
 
-fn permutation(players: usize, value: Value<'_>) -> Shares {
+fn permutation(players: usize, value: Value<'_>) -> ShapleyShares {
     permutation_shap::shares(&mut Closed::new(players, value), &fixed(6000), &mut random(1)).unwrap()
 }
 

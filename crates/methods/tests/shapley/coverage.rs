@@ -2,7 +2,7 @@
 
 use crate::games::{Closed, Polynomial, adaptive, fixed, gloves, majority, random};
 use exegete_methods::Effort;
-use exegete_methods::perturbation::{Shares, exact_shap, kernel_shap, permutation_shap};
+use exegete_methods::perturbation::{ShapleyShares, exact_shap, kernel_shap, permutation_shap};
 
 /// Repetitions.
 const TIMES: u64 = 2000;
@@ -28,7 +28,7 @@ fn games() -> Vec<(&'static str, usize, Value)> {
 fn coverage(
     (name, players, value): &(&str, usize, Value),
     t: f64,
-    run: impl Fn(&mut Closed<&Value>, u64) -> Shares,
+    run: impl Fn(&mut Closed<&Value>, u64) -> ShapleyShares,
 ) -> f64 {
     let exact = exact_shap::shares(&mut Closed::new(*players, value), 12).unwrap().values;
     let (mut held, mut samples) = (0, 0);
@@ -43,11 +43,11 @@ fn coverage(
     held
 }
 
-fn permutations(effort: Effort) -> impl Fn(&mut Closed<&Value>, u64) -> Shares {
+fn permutations(effort: Effort) -> impl Fn(&mut Closed<&Value>, u64) -> ShapleyShares {
     move |game, seed| permutation_shap::shares(game, &effort, &mut random(seed)).unwrap()
 }
 
-fn sets(effort: Effort) -> impl Fn(&mut Closed<&Value>, u64) -> Shares {
+fn sets(effort: Effort) -> impl Fn(&mut Closed<&Value>, u64) -> ShapleyShares {
     move |game, seed| kernel_shap::shares(game, &effort, &mut random(seed)).unwrap()
 }
 
@@ -68,7 +68,10 @@ fn at_a_fixed_count() {
 #[test]
 fn bars_that_are_too_short_are_seen() {
     let game = &games()[1];
-    let short = |shares: Shares| Shares { errors: shares.errors.iter().map(|e| e / 2.0).collect(), ..shares };
+    let short = |shares: ShapleyShares| ShapleyShares {
+        errors: shares.errors.iter().map(|e| e / 2.0).collect(),
+        ..shares
+    };
     let by_order = permutations(fixed(64));
     assert!(coverage(game, 1.998, |game, seed| short(by_order(game, seed))) < 0.8);
     let by_fit = sets(fixed(36));

@@ -2,7 +2,7 @@
 
 use crate::games::{Closed, random};
 use exegete_methods::perturbation::partition_shap::{Rows, shares};
-use exegete_methods::perturbation::{Shares, Tree};
+use exegete_methods::perturbation::{ShapleyShares, Tree};
 
 /// A text of n words: a few speak for something or against it, the rest whisper, and together they saturate.
 fn text(n: usize) -> Closed<impl Fn(&[bool]) -> f64> {
@@ -21,7 +21,7 @@ fn text(n: usize) -> Closed<impl Fn(&[bool]) -> f64> {
 }
 
 /// The root of the sum of squared differences, relative to the largest value; NaN where a value is.
-fn apart(found: &Shares, exact: &Shares) -> f64 {
+fn apart(found: &ShapleyShares, exact: &ShapleyShares) -> f64 {
     assert_eq!(found.values.len(), exact.values.len());
     let largest = exact.values.iter().fold(0.0, |top: f64, value| top.max(value.abs()));
     let squares = found.values.iter().zip(&exact.values).map(|(f, e)| (f - e).powi(2));

@@ -2,7 +2,7 @@
 
 use crate::games::{Closed, Polynomial, fixed, random};
 use exegete_methods::perturbation::partition_shap::{self, Rows};
-use exegete_methods::perturbation::{Shares, Tree, exact_shap, kernel_shap, permutation_shap};
+use exegete_methods::perturbation::{ShapleyShares, Tree, exact_shap, kernel_shap, permutation_shap};
 use exegete_testkit::{Of, check};
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn tree(game: &Value) -> Tree {
 }
 
 /// Whether the values are the recorded ones, and sum to the difference.
-fn same(name: &Value, found: &Shares, expected: &Value) -> Result<(), String> {
+fn same(name: &Value, found: &ShapleyShares, expected: &Value) -> Result<(), String> {
     let name = name.to_string();
     check(&name, &found.values, &numbers(expected), Of::Size(1.0), 1e-6)?;
     let sum: f64 = found.values.iter().sum();
@@ -44,7 +44,7 @@ fn same(name: &Value, found: &Shares, expected: &Value) -> Result<(), String> {
 }
 
 #[track_caller]
-fn close(name: &Value, found: &Shares, expected: &Value) {
+fn close(name: &Value, found: &ShapleyShares, expected: &Value) {
     assert_eq!(same(name, found, expected), Ok(()));
 }
 

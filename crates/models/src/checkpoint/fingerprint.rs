@@ -20,17 +20,19 @@ impl Checkpoint {
             hash.field(name.as_bytes());
             hash.field(tensor.entry.dtype.name().as_bytes());
             hash.field(format!("{:?}", tensor.entry.shape).as_bytes());
-            let scale = tensor.packed.as_ref().map(|packed| &packed.scale.bytes);
-            for bytes in std::iter::once(&tensor.entry.bytes).chain(scale) {
-                sample(self.bytes(tensor.file, bytes)).for_each(|piece| hash.field(piece));
-            }
+            let file = (*self.files[tensor.file].buffer).as_ref();
+            let plain = |hash: &mut Fnv, bytes: &[u8]| {
+                sample(bytes.len()).for_each(|piece| hash.field(&bytes[piece]));
+            };
+            let Some(packed) = &tensor.packed else {
+                plain(&mut hash, file.get(tensor.entry.bytes.clone()).unwrap_or_default());
+                continue;
+            };
+            let codes = |piece| packed.in_one_piece(file, &tensor.entry, piece);
+            sample(packed.bytes(&tensor.entry)).for_each(|piece| hash.field(&codes(piece)));
+            plain(&mut hash, &packed.scales(file));
         }
         hash.hex()
-    }
-
-    fn bytes(&self, file: usize, bytes: &Range<usize>) -> &[u8] {
-        let file = (*self.files[file].buffer).as_ref();
-        file.get(bytes.clone()).unwrap_or_default()
     }
 }
 
@@ -50,14 +52,15 @@ pub(crate) fn extend_fingerprint(fingerprint: &str, overrides: &[(String, Array)
     hash.hex()
 }
 
-fn sample(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let whole = bytes.len() <= PIECES * PIECE_BYTES;
-    let (pieces, length) = if whole { (1, bytes.len()) } else { (PIECES, PIECE_BYTES) };
-    let room = bytes.len() - length;
+/// The pieces of so many bytes that are looked at.
+fn sample(bytes: usize) -> impl Iterator<Item = Range<usize>> {
+    let whole = bytes <= PIECES * PIECE_BYTES;
+    let (pieces, length) = if whole { (1, bytes) } else { (PIECES, PIECE_BYTES) };
+    let room = bytes - length;
     (0..pieces).map(move |piece| {
         // u128, because the product overflows 32-bit sizes; the last piece ends with the tensor.
         let start = (room as u128 * piece as u128 / (pieces.max(2) - 1) as u128) as usize;
-        &bytes[start..start + length]
+        start..start + length
     })
 }
 

@@ -1,5 +1,6 @@
 //! Which files of a folder hold the weights, and why a folder without them is refused.
 
+use super::mapped::Mapped;
 use super::values::Buffer;
 use crate::fault::{fault, read_text};
 use exegete_core::{Error, Result};
@@ -34,16 +35,7 @@ pub(super) fn map(path: &Path) -> Result<Buffer> {
         return Err(fault(place, "is not a file"));
     }
     let file = File::open(path).map_err(unreadable)?;
-    // SAFETY: the map is read-only and private to this process. What remains is another process that writes or shortens
-    // the file while it is open, which no reader of a map can rule out: changed bytes are still valid u8 and, through
-    // `Values`, valid f32, every bit pattern of which is a number; a file that is shortened ends the process with
-    // SIGBUS. Model files are written once and replaced by renaming, so this is the usual and accepted bargain.
-    #[allow(
-        unsafe_code,
-        reason = "memory maps are unsafe by nature; copying would cost seconds for large models"
-    )]
-    let map = unsafe { memmap2::Mmap::map(&file) }.map_err(unreadable)?;
-    Ok(Buffer::Mapped(map))
+    Mapped::new(file, path).map(Buffer::Mapped).map_err(unreadable)
 }
 
 fn check_folder(dir: &Path) -> Result<()> {

@@ -6,6 +6,7 @@
 mod fingerprint;
 mod folder;
 mod header;
+mod mapped;
 mod packed;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use crate::fault::fault;
 use exegete_core::{Error, Result};
 pub(crate) use fingerprint::{Fnv, extend_fingerprint};
 use header::Entry;
+pub use mapped::MappedFiles;
 use packed::Packed;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
@@ -30,13 +32,13 @@ pub(crate) use write::{Stored, write};
 /// The tensors of a model by name.
 #[derive(Debug)]
 pub struct Checkpoint {
-    files: Vec<Source>,
+    files: Vec<TensorSource>,
     /// By canonical name, so that every walk over the tensors has the same order.
     tensors: BTreeMap<String, Tensor>,
 }
 
 #[derive(Debug)]
-struct Source {
+struct TensorSource {
     /// As messages call it.
     place: String,
     buffer: Arc<Buffer>,
@@ -57,7 +59,8 @@ impl Checkpoint {
     pub fn open(dir: &Path) -> Result<Self> {
         let mut checkpoint = Self { files: Vec::new(), tensors: BTreeMap::new() };
         for (path, promised) in folder::weight_files(dir)? {
-            let source = Source { place: path.display().to_string(), buffer: Arc::new(folder::map(&path)?) };
+            let source =
+                TensorSource { place: path.display().to_string(), buffer: Arc::new(folder::map(&path)?) };
             let file = checkpoint.files.len();
             checkpoint.add(source)?;
             let found = |name: &str| checkpoint.tensors.get(&canonical(name)).is_some_and(|t| t.file == file);
@@ -87,8 +90,13 @@ impl Checkpoint {
 
     fn single(place: String, buffer: Buffer) -> Result<Self> {
         let mut checkpoint = Self { files: Vec::new(), tensors: BTreeMap::new() };
-        checkpoint.add(Source { place, buffer: Arc::new(buffer) })?;
+        checkpoint.add(TensorSource { place, buffer: Arc::new(buffer) })?;
         Ok(checkpoint)
+    }
+
+    /// Its files that are memory-mapped.
+    pub(crate) fn mapped(&self) -> MappedFiles {
+        MappedFiles::of(self.files.iter().map(|file| &file.buffer))
     }
 
     /// What the first file notes under a key.
@@ -119,7 +127,7 @@ impl Checkpoint {
     /// The elements of a tensor as f32.
     pub fn read(&self, name: &str) -> Result<Values> {
         let tensor = self.tensors.get(name).ok_or_else(|| self.missing(name))?;
-        let Source { place, buffer } = &self.files[tensor.file];
+        let TensorSource { place, buffer } = &self.files[tensor.file];
         let values = match &tensor.unpacked {
             Some((buffer, bytes)) => Values::view(buffer, bytes.clone()),
             None => Values::read(buffer, &tensor.entry),
@@ -141,7 +149,7 @@ impl Checkpoint {
         fault(place, format!("there is no tensor '{name}'; is this checkpoint for another model type?"))
     }
 
-    fn add(&mut self, source: Source) -> Result<()> {
+    fn add(&mut self, source: TensorSource) -> Result<()> {
         let entries = header::read((*source.buffer).as_ref()).and_then(packed::pair);
         let entries = entries.map_err(|what| fault(&source.place, what))?;
         let packed: Vec<_> =

@@ -271,6 +271,53 @@ fn packed_weights_are_unpacked() {
     assert!(Checkpoint::from_bytes(plain).unwrap().contains("w.scale"));
 }
 
+/// Codes whose lowest bit lies apart, and scales whose bytes do, are the same model: weight for weight, and by name.
+#[test]
+fn low_bits_and_bytes_may_lie_apart() {
+    // Few codes, which the fingerprint takes whole, and many, of which it takes pieces that start within a code.
+    for rows in [64, 512] {
+        let code = |place: usize| (place * 7 + place / 32) % 32;
+        let codes: Vec<usize> = (0..rows * 8).map(code).collect();
+        let packed = |bits: usize, part: &dyn Fn(usize) -> usize| -> Vec<u8> {
+            let word =
+                |eight: &[usize]| eight.iter().rev().fold(0, |word, code| word << bits | part(*code) as u64);
+            codes.chunks(8).flat_map(|eight| word(eight).to_le_bytes().into_iter().take(bits)).collect()
+        };
+        let scale: Vec<[u8; 2]> =
+            (0..rows).map(|row| half::f16::from_f32(row as f32).to_le_bytes()).collect();
+        let scale_apart: Vec<u8> =
+            [1, 0].iter().flat_map(|&i| scale.iter().map(move |half| half[i])).collect();
+        let scale_apart = ("w.scale", "U8", format!("[2,{rows},1]"), scale_apart);
+        let opened = |parts: &[(&str, &str, String, Vec<u8>)]| {
+            let (mut listed, mut data) = (Vec::new(), Vec::new());
+            for (name, kind, shape, bytes) in parts {
+                let start = data.len();
+                data.extend(bytes);
+                listed.push(tensor(name, kind, shape, start as u64, data.len() as u64));
+            }
+            Checkpoint::from_bytes(file(&header(&listed), &data))
+        };
+        let matrix = |name, cols: usize, bytes| (name, "U8", format!("[{rows},{cols}]"), bytes);
+        let scale = ("w.scale", "F16", format!("[{rows},1]"), scale.concat());
+        let whole = opened(&[matrix("w.q5", 5, packed(5, &|code| code)), scale.clone()]).unwrap();
+        let high = matrix("w.q4", 4, packed(4, &|code| code >> 1));
+        let apart = |low| opened(&[high.clone(), matrix("w.low", 1, low), scale_apart.clone()]).unwrap();
+        let same = apart(packed(1, &|code| code & 1));
+        assert_eq!(same.read("w").unwrap().as_ref(), whole.read("w").unwrap().as_ref());
+        assert_eq!(same.fingerprint(b""), whole.fingerprint(b""));
+        assert_eq!(same.names().collect::<Vec<_>>(), ["w"]);
+        let other = apart(vec![0; rows]);
+        assert_ne!(other.read("w").unwrap().as_ref(), whole.read("w").unwrap().as_ref());
+        assert_ne!(other.fingerprint(b""), whole.fingerprint(b""));
+        // No bit a code, and more than there is room for.
+        for cols in [0, 5] {
+            let low = matrix("w.low", cols, vec![0; rows * cols]);
+            let error = opened(&[high.clone(), low, scale.clone()]).unwrap_err();
+            check_message(&error, &["'w.q4' is packed", "low bits do not fit"]);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -285,8 +332,11 @@ proptest! {
             tensor("b", "BF16", "[4]", 24, 32),
             tensor("c.q5", "U8", "[2,5]", 32, 42),
             tensor("c.scale", "F16", "[2,1]", 42, 46),
+            tensor("c.low", "U8", "[2,2]", 46, 50),
+            tensor("d.q4", "U8", "[1,4]", 50, 54),
+            tensor("d.scale", "U8", "[2,1,1]", 54, 56),
         ];
-        let mut bytes = file(&header(&listed), &[7; 46]);
+        let mut bytes = file(&header(&listed), &[7; 56]);
         for (at, value) in flips {
             let at = at.index(bytes.len());
             bytes[at] = value;

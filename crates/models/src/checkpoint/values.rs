@@ -1,16 +1,18 @@
 //! The elements of one tensor as f32: a slice of the map where the file allows it, a converted copy otherwise.
 
 use super::header::{Dtype, Entry};
+use super::mapped::Mapped;
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
-use memmap2::Mmap;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A file's bytes.
 #[derive(Debug)]
 pub(super) enum Buffer {
-    Mapped(Mmap),
+    Mapped(Mapped),
+    /// Memory of large pages, without a file.
+    Unpacked(memmap2::Mmap),
     Owned(Vec<u8>),
     Program(&'static [u8]),
 }
@@ -18,7 +20,8 @@ pub(super) enum Buffer {
 impl AsRef<[u8]> for Buffer {
     fn as_ref(&self) -> &[u8] {
         match self {
-            Self::Mapped(map) => map,
+            Self::Mapped(mapped) => &mapped.map,
+            Self::Unpacked(map) => map,
             Self::Owned(bytes) => bytes,
             Self::Program(bytes) => bytes,
         }

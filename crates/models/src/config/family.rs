@@ -1,7 +1,7 @@
 //! What a config says in its family's own words, and what must be refused.
 
 use super::{Activation, Fields, Rates};
-use crate::families::{self, Dropout, Family, Sharing};
+use crate::families::{self, DropoutKeys, Family, Sharing};
 use crate::fault::{fault, unsupported};
 use exegete_core::Result;
 
@@ -69,7 +69,7 @@ pub(super) fn groups(fields: &Fields, keys: &Sharing, layers: usize) -> Result<u
 }
 
 /// The rates of a config, under the family's names.
-pub(super) fn dropout(fields: &Fields, names: &Dropout) -> Result<Rates> {
+pub(super) fn dropout(fields: &Fields, names: &DropoutKeys) -> Result<Rates> {
     let rate = |(key, default): (&str, f64)| {
         let rate = fields.number_or(key, default)?;
         if (0.0..1.0).contains(&rate) {
@@ -84,7 +84,7 @@ pub(super) fn dropout(fields: &Fields, names: &Dropout) -> Result<Rates> {
 }
 
 /// The rates at the places where a family drops anything: none does at all of them.
-pub(super) fn places(family: &Dropout, hidden: f64, attention: f64, head: f64) -> Rates {
+pub(super) fn places(family: &DropoutKeys, hidden: f64, attention: f64, head: f64) -> Rates {
     let rate = |rate: f64, has: bool| if has { rate } else { 0.0 };
     Rates {
         embedding: hidden,

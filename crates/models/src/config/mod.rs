@@ -21,15 +21,15 @@ const MAX_SIZE: usize = 1_000_000;
 /// The pointwise function between the two feed-forward products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activation {
-    /// x·Φ(x), exact.
+    /// The exact GELU: x·Φ(x).
     Gelu,
     /// The tanh approximation of it.
     GeluTanh,
-    /// max(x, 0).
+    /// The rectifier: max(x, 0).
     Relu,
     /// The hyperbolic tangent.
     Tanh,
-    /// x·sigmoid(x).
+    /// The sigmoid-weighted unit: x·sigmoid(x).
     Silu,
 }
 
@@ -52,7 +52,7 @@ impl Activation {
 pub struct Rates {
     /// After the embeddings' norm.
     pub embedding: f64,
-    /// Attention probabilities.
+    /// The rate for attention probabilities, in [0, 1).
     pub attention: f64,
     /// After the attention's output projection.
     pub attention_out: f64,
@@ -73,17 +73,17 @@ pub struct Config {
     pub family: &'static Family,
     /// The class that saved the weights, where the file says.
     pub architecture: Option<String>,
-    /// H.
+    /// H, the width of a token's vector.
     pub hidden_size: usize,
     /// Width of the word vectors before a projection; H for families without one.
     pub embedding_size: usize,
-    /// L.
+    /// L, how many layers there are.
     pub num_hidden_layers: usize,
     /// N; divides H.
     pub num_attention_heads: usize,
     /// Width inside the feed-forward block.
     pub intermediate_size: usize,
-    /// V.
+    /// V, how many tokens are known.
     pub vocab_size: usize,
     /// Rows of the position matrix.
     pub max_position_embeddings: usize,

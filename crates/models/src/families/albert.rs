@@ -1,19 +1,19 @@
 //! ALBERT: Lan et al. 2020, "ALBERT: A Lite BERT". Narrow word vectors, and layers that share their weights in groups.
 
-use super::{BERT_SPELLING, Dropout, Family, Layout, Projection, Sharing, Spelling};
+use super::{BERT_SPELLING, ConfigKeys, DropoutKeys, Family, Layout, Projection, Sharing};
 use crate::blocks::LayerNames;
 use crate::heads::{HeadNames, MaskNames};
 use exegete_engine::Unary;
 
 pub(super) const FAMILY: Family = Family {
     types: &[("albert", "Albert")],
-    spelling: Spelling {
+    spelling: ConfigKeys {
         activation: ("hidden_act", "gelu_new"),
         word_width: Some(128),
         sharing: Some(Sharing { groups: "num_hidden_groups", inner: "inner_group_num" }),
         ..BERT_SPELLING
     },
-    dropout: Dropout {
+    dropout: DropoutKeys {
         hidden: ("hidden_dropout_prob", 0.0),
         attention: ("attention_probs_dropout_prob", 0.0),
         head: ("classifier_dropout_prob", Some(0.1)),

@@ -1,13 +1,13 @@
 //! DistilBERT: Sanh et al. 2019, "DistilBERT, a distilled version of BERT". Half the layers, no token types, no pooler.
 
-use super::{BERT_SPELLING, Dropout, Family, Layout, Projection, Spelling};
+use super::{BERT_SPELLING, ConfigKeys, DropoutKeys, Family, Layout, Projection};
 use crate::blocks::LayerNames;
 use crate::heads::{HeadNames, MaskNames};
 use exegete_engine::Unary;
 
 pub(super) const FAMILY: Family = Family {
     types: &[("distilbert", "DistilBert")],
-    spelling: Spelling {
+    spelling: ConfigKeys {
         hidden: &["dim", "hidden_size"],
         layers: &["n_layers", "num_hidden_layers"],
         heads: &["n_heads", "num_attention_heads"],
@@ -18,7 +18,7 @@ pub(super) const FAMILY: Family = Family {
         token_types: None,
         ..BERT_SPELLING
     },
-    dropout: Dropout {
+    dropout: DropoutKeys {
         hidden: ("dropout", 0.1),
         attention: ("attention_dropout", 0.1),
         head: ("seq_classif_dropout", Some(0.2)),

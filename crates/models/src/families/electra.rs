@@ -1,15 +1,15 @@
 //! ELECTRA: Clark et al. 2020, "ELECTRA: Pre-training Text Encoders as Discriminators Rather Than Generators".
 //! BERT's layers behind narrower word vectors, and no pooler.
 
-use super::{BERT_DROPOUT, BERT_SPELLING, Dropout, Family, Layout, Projection, Spelling};
+use super::{BERT_DROPOUT, BERT_SPELLING, ConfigKeys, DropoutKeys, Family, Layout, Projection};
 use crate::blocks::BERT_LAYER;
 use crate::heads::{HeadNames, MaskNames};
 use exegete_engine::Unary;
 
 pub(super) const FAMILY: Family = Family {
     types: &[("electra", "Electra")],
-    spelling: Spelling { word_width: Some(128), ..BERT_SPELLING },
-    dropout: Dropout { head_in: true, ..BERT_DROPOUT },
+    spelling: ConfigKeys { word_width: Some(128), ..BERT_SPELLING },
+    dropout: DropoutKeys { head_in: true, ..BERT_DROPOUT },
     layout: Layout {
         root: "electra.",
         embeddings: "{root}embeddings",

@@ -26,21 +26,21 @@ pub struct Family {
     /// The values of `model_type` that mean it, each with what the names of its transformers classes begin with.
     pub types: &'static [(&'static str, &'static str)],
     /// How its config spells things, and what holds where the config is silent.
-    pub spelling: Spelling,
+    pub spelling: ConfigKeys,
     /// What it drops while training.
-    pub dropout: Dropout,
+    pub dropout: DropoutKeys,
     /// What it calls its parameters.
     pub layout: Layout,
 }
 
 /// How a family's `config.json` spells the fields that not all families have in common, with transformers' defaults.
 #[derive(Debug, PartialEq)]
-pub struct Spelling {
+pub struct ConfigKeys {
     /// H; where there are several keys, the first that is there counts.
     pub hidden: &'static [&'static str],
-    /// L.
+    /// L, how many layers there are.
     pub layers: &'static [&'static str],
-    /// N.
+    /// N, how many heads a layer has.
     pub heads: &'static [&'static str],
     /// Width inside the feed-forward block.
     pub inner: &'static [&'static str],
@@ -71,7 +71,7 @@ pub struct Sharing {
 
 /// The keys of a family's dropout rates with the rates where the config is silent, and the places that not all drop at.
 #[derive(Debug, PartialEq)]
-pub struct Dropout {
+pub struct DropoutKeys {
     /// Of embeddings and of the blocks' outputs.
     pub hidden: (&'static str, f64),
     /// Of attention probabilities.
@@ -115,7 +115,7 @@ pub enum Projection {
 }
 
 /// What most families call the fields of their config, and assume where it is silent: BERT's.
-const BERT_SPELLING: Spelling = Spelling {
+const BERT_SPELLING: ConfigKeys = ConfigKeys {
     hidden: &["hidden_size"],
     layers: &["num_hidden_layers"],
     heads: &["num_attention_heads"],
@@ -130,7 +130,7 @@ const BERT_SPELLING: Spelling = Spelling {
 };
 
 /// The names and rates of dropout that most families kept from BERT.
-const BERT_DROPOUT: Dropout = Dropout {
+const BERT_DROPOUT: DropoutKeys = DropoutKeys {
     hidden: ("hidden_dropout_prob", 0.1),
     attention: ("attention_probs_dropout_prob", 0.1),
     head: ("classifier_dropout", None),

@@ -213,7 +213,7 @@ impl Shape {
 
     fn scores(&self, row: &[f64]) -> Result<Scores, Fault> {
         if !self.task.gives_probabilities() {
-            return Ok(Scores::Value(row[0]));
+            return Ok(Scores::Value { value: row[0] });
         }
         let advice = "send probabilities (the softmax of logits), or \"multi_label\":true where each label has one of its own";
         if let Some(outside) = row.iter().find(|p| !(-EDGE..=1.0 + EDGE).contains(*p)) {
@@ -230,9 +230,9 @@ impl Shape {
         });
         let classes = classes.collect();
         Ok(if self.task.classes() == Classes::Any {
-            Scores::Labels(classes)
+            Scores::labels(classes)
         } else {
-            Scores::Classes(classes)
+            Scores::classes(classes)
         })
     }
 }

@@ -18,7 +18,7 @@ use crate::fault::fault;
 use exegete_core::{Encoded, Error, Example, Field, Result, Span, Token};
 use files::Found;
 use length::Cut;
-use settings::Settings;
+use settings::TrainingSettings;
 use std::path::Path;
 use tokenizers::tokenizer::{Encoding, Model, OffsetType, PostProcessor, PreTokenizer};
 
@@ -41,17 +41,17 @@ pub struct Tokenizer {
 impl Tokenizer {
     /// Opens the tokenizer of a model folder and checks that it fits the model.
     pub fn open(dir: &Path, config: &Config) -> Result<Self> {
-        let settings = Settings::read(dir)?;
+        let settings = TrainingSettings::read(dir)?;
         Self::new(files::open(dir, &settings)?, &settings, config)
     }
 
     /// A tokenizer from the text of a `tokenizer.json`, which messages call `place`.
     pub(crate) fn from_json(place: &str, text: &str, config: &Config) -> Result<Self> {
         let found = Found { inner: files::whole(place, text)?, place: place.to_owned() };
-        Self::new(found, &Settings::default(), config)
+        Self::new(found, &TrainingSettings::default(), config)
     }
 
-    fn new(found: Found, settings: &Settings, config: &Config) -> Result<Self> {
+    fn new(found: Found, settings: &TrainingSettings, config: &Config) -> Result<Self> {
         let Found { inner, place } = found;
         let token = |names: &[&str]| names.iter().find_map(|name| inner.token_to_id(name));
         let question = config.task().is_ok_and(|task| task.needs_pair());
@@ -182,7 +182,7 @@ impl Tokenizer {
             let piece = self.inner.id_to_token(id).unwrap_or_else(|| encoding.get_tokens()[at].clone());
             Ok(Token {
                 id: self.check_id(id)?,
-                kind: self.kind(encoding.get_type_ids()[at])?,
+                type_id: self.kind(encoding.get_type_ids()[at])?,
                 piece,
                 span,
                 special: span.is_none(),

@@ -6,9 +6,9 @@ use exegete_core::Result;
 use serde_json::Value;
 use std::path::Path;
 
-/// Settings with transformers' defaults filled in; token names are empty where no file gives one.
+/// TrainingSettings with transformers' defaults filled in; token names are empty where no file gives one.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Settings {
+pub(super) struct TrainingSettings {
     pub(super) lower_case: bool,
     /// None follows `lower_case`, as BERT does.
     pub(super) strip_accents: Option<bool>,
@@ -23,7 +23,7 @@ pub(super) struct Settings {
     pub(super) sep: String,
 }
 
-impl Settings {
+impl TrainingSettings {
     pub(super) fn read(dir: &Path) -> Result<Self> {
         let config = optional(&dir.join("tokenizer_config.json"))?;
         let map = optional(&dir.join("special_tokens_map.json"))?;
@@ -47,7 +47,7 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
+impl Default for TrainingSettings {
     /// What transformers assumes where no file says anything.
     fn default() -> Self {
         Self {

@@ -75,7 +75,7 @@ fn both_shapes_of_file_give_the_same_tokens() {
         let encoded = tokenizer.encode(&Example::pair("A Warm\u{301} [MASK],", "films É zebra")).unwrap();
         assert_eq!(pieces(&encoded), "[CLS] a warm [MASK] , [SEP] film ##s e [UNK] [SEP]", "{name}");
         assert_eq!(slices(&encoded), "- 0:A 0:Warm 0:[MASK] 0:, - 1:film 1:s 1:É 1:zebra -", "{name}");
-        let kinds: Vec<u32> = encoded.tokens.iter().map(|token| token.kind).collect();
+        let kinds: Vec<u32> = encoded.tokens.iter().map(|token| token.type_id).collect();
         assert!(!encoded.truncated);
         assert_eq!(kinds, [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1], "{name}");
         assert_eq!(
@@ -112,7 +112,7 @@ fn byte_level_files_are_read() {
     let encoded = tokenizer.encode(&Example::pair("ab ab <mask>", "b")).unwrap();
     assert_eq!(pieces(&encoded), "<s> ab Ġab <mask> </s> </s> b </s>");
     assert_eq!(slices(&encoded), "- 0:ab 0:ab 0:<mask> - - 1:b -");
-    assert!(encoded.tokens.iter().all(|token| token.kind == 0));
+    assert!(encoded.tokens.iter().all(|token| token.type_id == 0));
     assert_eq!(tokenizer.max_tokens(), 14);
     let spaced = [files[0], files[1], ("tokenizer_config.json", r#"{"add_prefix_space":true}"#)];
     let encoded = open(&spaced, roberta).unwrap().encode(&Example::text("ab")).unwrap();

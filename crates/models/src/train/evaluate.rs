@@ -1,6 +1,8 @@
 use super::Sample;
 use exegete_core::{Driver, Error, Label, Logits, Model, Outputs, Quantity, Result, Row, Target};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// How well a model does on labelled rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -43,8 +45,20 @@ impl Metric {
 
 /// Runs a model over labelled rows.
 pub fn evaluate(model: &dyn Model, samples: &[Sample], memory_bytes: usize) -> Result<Metrics> {
+    measure(model, samples, memory_bytes, &Arc::default())
+}
+
+/// The same, until it is told to stop.
+pub(super) fn measure(
+    model: &dyn Model,
+    samples: &[Sample],
+    memory_bytes: usize,
+    stop: &Arc<AtomicBool>,
+) -> Result<Metrics> {
     let rows: Vec<Row> = samples.iter().map(|sample| sample.row.clone()).collect();
-    let logits = Driver::new(memory_bytes).read_all(model, &rows, &Outputs)?;
+    let mut driver = Driver::new(memory_bytes);
+    driver.stop = stop.clone();
+    let logits = driver.read_all(model, &rows, &Outputs)?;
     let mut loss = 0.0;
     for (sample, logits) in samples.iter().zip(&logits) {
         let target = Target { quantity: Quantity::Loss(Some(sample.label.clone())), scale: None };
@@ -66,7 +80,7 @@ pub fn evaluate(model: &dyn Model, samples: &[Sample], memory_bytes: usize) -> R
     })
 }
 
-/// Running counts.
+/// Running counts of right and wrong answers by class.
 struct Tally {
     /// For each class: true positives, false positives, false negatives.
     hits: Vec<[usize; 3]>,

@@ -1,10 +1,13 @@
-use super::evaluate::{Metric, Metrics, evaluate};
+use super::evaluate::{Metric, Metrics, measure};
+use super::lock::Lock;
 use super::schedule::{key, order, share};
 use super::state::{self, Progress};
-use super::{Sample, Step, Trainer};
+use super::{Sample, Trainer, TrainingStep};
 use exegete_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// What a run learns from and what it is measured on.
@@ -17,20 +20,22 @@ pub struct Data {
 }
 
 /// Where a run leaves its results.
-#[derive(Debug, Clone, Copy)]
-pub struct Run<'a> {
+#[derive(Debug, Clone)]
+pub struct TrainingRun<'a> {
     /// The folder that will hold the model, and the state while the run lasts.
     pub output: &'a Path,
     /// Steps between two saved states; 0 for none but at the end of an epoch.
     pub save_every: usize,
     /// What the best epoch is chosen by.
     pub metric: Metric,
+    /// Set from anywhere, it stops the run after the step at hand, with its state saved.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// One pass over the training rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
-    /// From 1.
+    /// Which epoch, from 1.
     pub epoch: usize,
     /// The mean loss over the epoch, each batch before its step, with dropout.
     pub train_loss: f64,
@@ -45,6 +50,11 @@ pub struct Epoch {
 /// What a run tells while it goes on.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// It begins, and nothing was written yet; an error leaves the folder as it was.
+    Started {
+        /// How many steps there will be.
+        total: usize,
+    },
     /// It continues from a saved state.
     Resumed {
         /// Steps already taken.
@@ -59,7 +69,7 @@ pub enum Event<'a> {
         /// How many there will be.
         total: usize,
         /// What it did.
-        step: &'a Step,
+        step: &'a TrainingStep,
     },
     /// An epoch ended.
     Epoch(&'a Epoch),
@@ -67,17 +77,20 @@ pub enum Event<'a> {
 
 /// Trains for the settings' number of epochs and leaves the best model in the output folder.
 ///
-/// A run that was killed is taken up again from its last saved state and reaches the same weights; a state left by
-/// other settings or data is refused. What cannot be compared is the loss function of a [`Goal`](super::Goal).
+/// A run that was killed is taken up again from its last saved state and reaches the same weights, one that was stopped
+/// ([`Error::Stopped`], by [`TrainingRun::stop`] or by `watch`) from where it was; a state left by other settings or data is refused,
+/// and so is a folder that another process is training into. What cannot be compared is the loss function of a
+/// [`TrainingLoss`](super::TrainingLoss).
 pub fn fit(
     trainer: &mut Trainer,
     data: &Data,
-    run: &Run<'_>,
+    run: &TrainingRun<'_>,
     watch: &mut dyn FnMut(&Event<'_>) -> Result<()>,
 ) -> Result<Vec<Epoch>> {
     if data.train.is_empty() {
         return Err(Error::Input("there are no rows to learn from".into()));
     }
+    let _lock = Lock::take(run.output)?;
     let settings = trainer.settings.clone();
     let identity = state::identity(trainer, data, run.metric);
     let batches = data.train.len().div_ceil(settings.batch);
@@ -86,6 +99,7 @@ pub fn fit(
     if state::resume(trainer, run.output, &mut progress)? {
         watch(&Event::Resumed { steps: progress.epochs.len() * batches + progress.batch, total })?;
     } else {
+        watch(&Event::Started { total })?;
         // A folder that cannot be written, or a full disk, shows now and not after an hour.
         state::save(trainer, run.output, &progress)?;
     }
@@ -102,13 +116,21 @@ pub fn fit(
             progress.batch += 1;
             progress.loss += step.loss * batch.len() as f64;
             progress.seconds += started.elapsed().as_secs_f64();
-            watch(&Event::Step { done: done + 1, total, step: &step })?;
-            if run.save_every > 0 && (done + 1).is_multiple_of(run.save_every) {
+            let told = watch(&Event::Step { done: done + 1, total, step: &step });
+            let stopped = run.stop.load(Ordering::Relaxed) || told == Err(Error::Stopped);
+            if stopped || (run.save_every > 0 && (done + 1).is_multiple_of(run.save_every)) {
                 state::save(trainer, run.output, &progress)?;
             }
+            told?;
+            if stopped {
+                return Err(Error::Stopped);
+            }
         }
-        end_epoch(trainer, data, run, &mut progress)?;
-        state::save(trainer, run.output, &progress)?;
+        let ended = end_epoch(trainer, data, run, &mut progress);
+        if matches!(ended, Ok(()) | Err(Error::Stopped)) {
+            state::save(trainer, run.output, &progress)?;
+        }
+        ended?;
         if let Some(epoch) = progress.epochs.last() {
             watch(&Event::Epoch(epoch))?;
         }
@@ -118,11 +140,11 @@ pub fn fit(
 }
 
 /// Measures the model, and keeps it where it is the best so far; without rows to measure on, the last one is kept.
-fn end_epoch(trainer: &Trainer, data: &Data, run: &Run<'_>, progress: &mut Progress) -> Result<()> {
+fn end_epoch(trainer: &Trainer, data: &Data, run: &TrainingRun<'_>, progress: &mut Progress) -> Result<()> {
     trainer.check_finite()?;
     let memory = trainer.settings.memory_bytes;
     let measured = !data.dev.is_empty();
-    let dev = measured.then(|| evaluate(trainer.model(), &data.dev, memory)).transpose()?;
+    let dev = measured.then(|| measure(trainer.model(), &data.dev, memory, &run.stop)).transpose()?;
     let figure = dev.as_ref().map(|metrics| run.metric.read(metrics));
     let kept = figure.is_none() || figure > progress.best;
     if kept {

@@ -4,30 +4,31 @@
 //! 2. [`Trainer::step`] takes one batch: loss, gradient, clipping, one step of the [`Optimiser`].
 //! 3. [`fit`] goes through the epochs: order, schedule, evaluation, the best model kept, safe checkpoints, resuming.
 //!
-//! What is made small is a [`Goal`]: the supervised loss by default, or any function of the logits and of sites that
+//! What is made small is a [`TrainingLoss`]: the supervised loss by default, or any function of the logits and of sites that
 //! it asks for, written on the same tape.
 
 mod evaluate;
 mod fit;
+mod lock;
 mod schedule;
 mod settings;
 mod start;
 mod state;
 
 pub use evaluate::{Metric, Metrics, evaluate};
-pub use fit::{Data, Epoch, Event, Run, fit};
-pub use settings::Settings;
-pub use start::{Head, Start};
+pub use fit::{Data, Epoch, Event, TrainingRun, fit};
+pub use settings::TrainingSettings;
+pub use start::{Start, TrainedHead};
 
 use crate::forward::cut;
-use crate::learner::{Lesson, Pulled};
+use crate::learner::{LossBatch, Pulled};
 use crate::loss::{Objective, supervised};
 use crate::opened::{Opened, Parts};
 use crate::run::Noise;
 use crate::weights::Param;
 use exegete_core::{Error, Example, Label, Learner, Model, Open, Result, Row, Site};
 pub use exegete_engine::Optimiser;
-use exegete_engine::{Context, Moments, Slope, Update};
+use exegete_engine::{Context, Moments, ParamGrad, Update};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -39,21 +40,21 @@ const LEAST_TOKENS: usize = 64;
 /// One text or pair with what the model should answer.
 #[derive(Debug, Clone)]
 pub struct Sample {
-    /// Its tokens.
+    /// The tokens of the text or pair.
     pub row: Row,
     /// The right answer.
     pub label: Label,
 }
 
 /// What training makes small.
-pub struct Goal {
+pub struct TrainingLoss {
     /// Sites whose values the losses read beside the logits.
     pub reads: Vec<Site>,
     /// The loss of every row.
     pub losses: Box<Objective<f32>>,
 }
 
-impl Default for Goal {
+impl Default for TrainingLoss {
     fn default() -> Self {
         Self { reads: Vec::new(), losses: Box::new(supervised::<f32>) }
     }
@@ -62,8 +63,8 @@ impl Default for Goal {
 /// A model in training, with what its optimiser remembers.
 pub struct Trainer {
     model: Opened<f32>,
-    settings: Settings,
-    goal: Goal,
+    settings: TrainingSettings,
+    goal: TrainingLoss,
     names: Vec<String>,
     /// All names but that of the word vectors, of which a batch touches few rows.
     dense: Vec<String>,
@@ -79,7 +80,7 @@ pub struct Trainer {
 
 /// What one step did.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct TrainingStep {
     /// The mean loss of the batch before the step.
     pub loss: f64,
     /// The length of the gradient before clipping.
@@ -90,7 +91,12 @@ pub struct Step {
 
 impl Trainer {
     /// A model at its start, with a head for these answers.
-    pub fn new(start: &Start, head: &Head, settings: Settings, goal: Goal) -> Result<Self> {
+    pub fn new(
+        start: &Start,
+        head: &TrainedHead,
+        settings: TrainingSettings,
+        goal: TrainingLoss,
+    ) -> Result<Self> {
         settings.check()?;
         let start::Started { model, fresh, companions } = start::open(start, head, &settings)?;
         let names: Vec<String> = model.parts.params.keys().cloned().collect();
@@ -148,7 +154,7 @@ impl Trainer {
     }
 
     /// Learns from one batch. `keys` are the random keys of the rows' dropout; the rate is multiplied by `share`.
-    pub fn step(&mut self, batch: &[&Sample], keys: &[u64], share: f64) -> Result<Step> {
+    pub fn step(&mut self, batch: &[&Sample], keys: &[u64], share: f64) -> Result<TrainingStep> {
         let (losses, gradients) = self.gradient(batch, keys)?;
         let loss = losses.iter().sum::<f64>() / losses.len() as f64;
         let ctx = self.model.parts.ctx.clone();
@@ -174,11 +180,11 @@ impl Trainer {
             after.insert(name.clone(), value);
         }
         self.model = self.model.replaced(self.model.parts.card.clone(), after)?;
-        Ok(Step { loss, norm, rate: self.settings.rate * share })
+        Ok(TrainingStep { loss, norm, rate: self.settings.rate * share })
     }
 
     /// The loss of each row, and the gradient of their mean for every parameter, in the order of their names.
-    pub fn gradient(&self, batch: &[&Sample], keys: &[u64]) -> Result<(Vec<f64>, Vec<Slope<f32>>)> {
+    pub fn gradient(&self, batch: &[&Sample], keys: &[u64]) -> Result<(Vec<f64>, Vec<ParamGrad<f32>>)> {
         let rows: Vec<Row> = batch.iter().map(|sample| sample.row.clone()).collect();
         let labels: Vec<Label> = batch.iter().map(|sample| sample.label.clone()).collect();
         if keys.len() != batch.len() {
@@ -186,9 +192,9 @@ impl Trainer {
         }
         let Parts { ctx, params, network, .. } = &self.model.parts;
         let mut losses = Vec::with_capacity(batch.len());
-        let zero = |param: &Param<f32>| Slope::zero(param.value.rows(), param.value.cols());
+        let zero = |param: &Param<f32>| ParamGrad::zero(param.value.rows(), param.value.cols());
         let mut words = zero(&network.embeddings.word);
-        let mut slopes: Vec<Slope<f32>> = self.dense.iter().map(|name| zero(&params[name])).collect();
+        let mut slopes: Vec<ParamGrad<f32>> = self.dense.iter().map(|name| zero(&params[name])).collect();
         for part in self.parts(&rows) {
             for (piece, pulled) in self.pull(&rows, &labels, keys, part) {
                 let Pulled { losses: lost, gradients, words: vectors } = pulled?;
@@ -219,7 +225,7 @@ impl Trainer {
         let ctx = &self.model.parts.ctx;
         let weight = 1.0 / rows.len() as f64;
         let pull = |ctx: &Arc<Context<f32>>, piece: Range<usize>| {
-            let lesson = Lesson {
+            let lesson = LossBatch {
                 rows: &rows[piece.clone()],
                 labels: &labels[piece.clone()],
                 select: &self.dense,
@@ -258,7 +264,7 @@ impl Trainer {
     }
 }
 
-impl Settings {
+impl TrainingSettings {
     fn noise<'a>(&self, config: &crate::config::Config, keys: &'a [u64]) -> Option<Noise<'a>> {
         let rates = self.dropout.map_or(config.dropout, |rate| config.uniform_dropout(rate));
         (rates != crate::config::Rates::default()).then_some(Noise { rates, keys })

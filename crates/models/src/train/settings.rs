@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// How a model is trained. Checked once, before any work.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct TrainingSettings {
     /// How often every row is seen.
     pub epochs: usize,
     /// Rows a step.
@@ -33,7 +33,7 @@ pub struct Settings {
     pub memory_bytes: usize,
 }
 
-impl Default for Settings {
+impl Default for TrainingSettings {
     fn default() -> Self {
         Self {
             epochs: 3,
@@ -53,7 +53,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl TrainingSettings {
     /// Whether the numbers make sense.
     pub(super) fn check(&self) -> Result<()> {
         let share = |x: f64| (0.0..1.0).contains(&x);
@@ -104,7 +104,7 @@ mod tests {
     fn rates_fall_with_every_group_below_the_one_under_the_head() {
         let groups = ["embeddings", "layer.0", "layer.1", "head"]
             .map(|name| ParameterGroup { name: name.into(), parameters: vec![name.into()] });
-        let settings = Settings { layer_decay: 0.5, ..Settings::default() };
+        let settings = TrainingSettings { layer_decay: 0.5, ..TrainingSettings::default() };
         let expected = [("embeddings", 0.25), ("head", 1.0), ("layer.0", 0.5), ("layer.1", 1.0)];
         assert_eq!(settings.layer_shares(&groups), BTreeMap::from(expected));
     }

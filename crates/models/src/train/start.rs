@@ -1,8 +1,8 @@
 //! Where a training run gets its parameters: a folder, or a folder's config and tokenizer with random numbers.
 
-use super::Settings;
+use super::TrainingSettings;
 use crate::assemble::{Assembly, assemble};
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, MappedFiles};
 use crate::config::Config;
 use crate::default::{self, DEFAULT};
 use crate::folder;
@@ -10,7 +10,7 @@ use crate::opened::Opened;
 use crate::random::initial;
 use crate::save::companions;
 use crate::tokenizer::Tokenizer;
-use crate::weights::{Source, Wanted};
+use crate::weights::{TensorSource, Wanted};
 use exegete_core::{Error, ParameterGroup, Result, Task};
 use exegete_engine::Tensor;
 use serde_json::{Map, Value, json};
@@ -30,7 +30,7 @@ pub enum Start {
 
 /// What the trained model answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
+pub struct TrainedHead {
     /// Classification, multi-label or regression.
     pub task: &'static dyn Task,
     /// The classes in the order of the logits; one name for regression.
@@ -44,7 +44,7 @@ pub(super) struct Started {
     pub(super) companions: Vec<(String, Vec<u8>)>,
 }
 
-pub(super) fn open(start: &Start, head: &Head, settings: &Settings) -> Result<Started> {
+pub(super) fn open(start: &Start, head: &TrainedHead, settings: &TrainingSettings) -> Result<Started> {
     let given = match start {
         Start::Folder(dir) | Start::Scratch(dir) => Config::read(dir)?,
         Start::Default => default::config()?,
@@ -86,7 +86,7 @@ struct Starting {
     fresh: Mutex<Vec<String>>,
 }
 
-impl Source<f32> for Starting {
+impl TensorSource<f32> for Starting {
     fn find(&self, wanted: &Wanted<'_>) -> Result<Option<Tensor<f32>>> {
         let &Wanted { name, shape, group } = wanted;
         let random = || {
@@ -110,10 +110,14 @@ impl Source<f32> for Starting {
     fn contains(&self, _: &str) -> bool {
         true
     }
+
+    fn mapped(&self) -> MappedFiles {
+        self.stored.as_ref().map_or_else(MappedFiles::default, Checkpoint::mapped)
+    }
 }
 
 /// The config of the same encoder as a classifier with these answers.
-fn retarget(given: &Config, head: &Head) -> Result<String> {
+fn retarget(given: &Config, head: &TrainedHead) -> Result<String> {
     let class = given.family.class(&given.model_type).ok_or_else(|| {
         Error::Unsupported(format!("the model type '{}' cannot be trained", given.model_type))
     })?;

@@ -1,11 +1,11 @@
 //! The state of an unfinished run, so that a killed one loses minutes and not hours.
 
-use super::{Data, Epoch, Metric, Trainer};
-use crate::checkpoint::{Checkpoint, Fnv, Stored, write};
+use super::{Data, Epoch, Metric, Sample, Trainer};
+use crate::checkpoint::{Checkpoint, Stored, write};
 use crate::fault::fault;
 use crate::partial;
 use crate::weights::matrix;
-use exegete_core::{Error, Result};
+use exegete_core::{ContentHash, Error, Result, sha256_hex};
 use exegete_engine::Tensor;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 /// Of the state and of what is drawn from a seed: a state of another version cannot be taken up.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const FILE: &str = "training_state.safetensors";
 /// The note of the file that holds the progress.
 const NOTE: &str = "exegete.training";
@@ -21,8 +21,8 @@ const NOTE: &str = "exegete.training";
 /// How far a run has come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// Of settings, data and start; a state is only taken up by the run that it belongs to.
-    identity: String,
+    /// What makes two runs the same run; a state is only taken up by the run that it belongs to.
+    identity: RunParts,
     /// Epochs that are over.
     pub(super) epochs: Vec<Epoch>,
     /// Batches of the epoch at hand.
@@ -38,24 +38,36 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(identity: String) -> Self {
+    pub(super) fn new(identity: RunParts) -> Self {
         Self { identity, epochs: Vec::new(), batch: 0, loss: 0.0, seconds: 0.0, best: None, steps: 0 }
     }
 }
 
+/// The parts of what makes two runs the same run, by name: contents, never names of files.
+pub(super) type RunParts = BTreeMap<String, String>;
+
 /// What makes two runs the same run.
-pub(super) fn identity(trainer: &Trainer, data: &Data, metric: Metric) -> String {
-    let mut hash = Fnv::default();
+pub(super) fn identity(trainer: &Trainer, data: &Data, metric: Metric) -> RunParts {
     // Threads and memory change roundings, not the run.
-    let settings = super::Settings { threads: 0, memory_bytes: 0, ..trainer.settings.clone() };
-    hash.field(format!("{FORMAT} {settings:?} {metric:?} {:?}", trainer.goal.reads).as_bytes());
-    hash.field(trainer.model.parts.card.fingerprint.as_bytes());
-    hash.field(trainer.model.parts.config.source.as_bytes());
-    hash.field(&data.train.len().to_le_bytes());
-    for sample in data.train.iter().chain(&data.dev) {
-        let ids: Vec<u8> =
-            sample.row.encoded.tokens.iter().flat_map(|token| token.id.to_le_bytes()).collect();
-        hash.field(&ids);
+    let settings = super::TrainingSettings { threads: 0, memory_bytes: 0, ..trainer.settings.clone() };
+    let parts = &trainer.model.parts;
+    let start = format!("{} {}", parts.card.fingerprint, sha256_hex(parts.config.source.as_bytes()));
+    let parts = [
+        ("version of the state", FORMAT.to_string()),
+        ("settings", format!("{settings:?} {:?}", trainer.goal.reads)),
+        ("metric", format!("{metric:?}")),
+        ("start", start),
+        ("training rows", contents(&data.train)),
+        ("dev rows", contents(&data.dev)),
+    ];
+    parts.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+fn contents(samples: &[Sample]) -> String {
+    let mut hash = ContentHash::default();
+    for sample in samples {
+        let tokens = &sample.row.encoded.tokens;
+        hash.field(&tokens.iter().flat_map(|token| token.id.to_le_bytes()).collect::<Vec<u8>>());
         hash.field(format!("{:?}", sample.label).as_bytes());
     }
     hash.hex()
@@ -90,8 +102,15 @@ pub(super) fn resume(trainer: &mut Trainer, dir: &Path, progress: &mut Progress)
         .note(NOTE)
         .and_then(|text| serde_json::from_str(&text).ok())
         .ok_or_else(|| broken("is no state of a training run"))?;
-    if found.identity != progress.identity {
-        return Err(broken("belongs to a run with other settings, data or another start"));
+    let others: Vec<&str> = progress
+        .identity
+        .iter()
+        .filter(|(name, value)| found.identity.get(*name) != Some(value))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !others.is_empty() {
+        let told = format!("belongs to a run with a difference in: {}; finish that run", others.join(", "));
+        return Err(fault(path.display(), format!("{told}, or remove it to start anew")));
     }
     let read = |kind: &str, name: &str, expected: usize| -> Result<Vec<f32>> {
         let values = state.read(&format!("{kind}/{name}"))?;
@@ -128,7 +147,8 @@ mod tests {
     #[test]
     fn the_best_figure_survives_exactly() {
         for right in 0..=872 {
-            let progress = Progress { best: Some(f64::from(right) / 872.0), ..Progress::new(String::new()) };
+            let progress =
+                Progress { best: Some(f64::from(right) / 872.0), ..Progress::new(RunParts::new()) };
             let text = serde_json::to_string(&progress).unwrap();
             assert_eq!(serde_json::from_str::<Progress>(&text).unwrap(), progress);
         }

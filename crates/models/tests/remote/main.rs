@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const PATIENT: RemoteOptions =
     RemoteOptions { timeout: Duration::from_secs(60), retries: 0, batch: 1, concurrency: 1, pairs: false };
 
-/// Options that give up at once.
+/// LoadOptions that give up at once.
 const HASTY: RemoteOptions = RemoteOptions { timeout: Duration::from_millis(300), ..PATIENT };
 
 fn texts(texts: &[&str]) -> Vec<Example> {
@@ -25,8 +25,8 @@ fn texts(texts: &[&str]) -> Vec<Example> {
 /// The probability of the last label.
 fn last(prediction: &Prediction) -> f64 {
     match &prediction.scores {
-        Scores::Classes(classes) | Scores::Labels(classes) => classes.last().unwrap().prob,
-        Scores::Value(value) => *value,
+        Scores::Classes { scores, .. } | Scores::Labels { scores, .. } => scores.last().unwrap().prob,
+        Scores::Value { value } => *value,
         other => panic!("{other:?}"),
     }
 }

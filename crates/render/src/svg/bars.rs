@@ -1,20 +1,18 @@
 //! Bars with the intervals of their values.
 
 use super::measure::{clipped, width};
-use super::{AGAINST, FOR, MARGIN, MOST, Sheet};
+use super::{AGAINST, FOR, MARGIN, MOST, ROW, SIZE, Sheet};
 use crate::figures::{column_decimals, error, signed};
-use crate::markup::{Escaped, minus};
+use crate::markup::minus;
 use crate::scale::Scale;
 use crate::ties::{left_out, places, reach};
 use exegete_core::report::Attribution;
 
 /// How many units are listed before the rest is only counted.
 const LISTED: usize = 8;
-const ROW: f64 = 20.0;
-const SIZE: f64 = 12.0;
 const GAP: f64 = 10.0;
 
-/// One bar.
+/// One bar with its name and number.
 pub(super) struct Bar {
     pub(super) name: String,
     pub(super) value: f64,
@@ -85,15 +83,15 @@ pub(super) fn bars(sheet: &mut Sheet, bars: Vec<Bar>, (low, high): (f64, f64), a
     let frame = Frame { left, right: right.max(left + 20.0), low, high };
     for (index, (bar, name)) in bars.iter().zip(&names).enumerate() {
         sheet.skip(ROW);
-        text(sheet, frame.left - GAP, "end", name);
-        text(sheet, frame.right + GAP, "start", &bar.figures);
+        sheet.text(frame.left - GAP, "end", name);
+        sheet.text(frame.right + GAP, "start", &bar.figures);
         frame.bar(sheet, bar);
         if let Some(asked) = asked.filter(|_| index == 0) {
             frame.upright(sheet, asked, 8.0, "#222\" stroke-dasharray=\"2 2");
         }
         if !bar.told.is_empty() {
             sheet.skip(ROW * 0.7);
-            text(sheet, frame.left, "start", &bar.told);
+            sheet.text(frame.left, "start", &bar.told);
         }
     }
     sheet.skip(6.0);
@@ -131,12 +129,4 @@ impl Frame {
             "<line x1=\"{x:.1}\" y1=\"{top:.1}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\" stroke=\"{stroke}\" stroke-width=\"1.5\"/>\n"
         );
     }
-}
-
-fn text(sheet: &mut Sheet, x: f64, anchor: &str, text: &str) {
-    let y = sheet.y - ROW / 2.0 + SIZE * 0.35;
-    sheet.out += &format!(
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{SIZE}\" text-anchor=\"{anchor}\" fill=\"#222\">{}</text>\n",
-        Escaped(text)
-    );
 }

@@ -1,17 +1,14 @@
 //! Tokens × sites as a grid.
 
 use super::measure::width;
-use super::{MARGIN, Sheet, fill, head};
+use super::{MARGIN, ROW, SIZE, Sheet, fill, head};
 use crate::figures::figure;
 use crate::map::{Heads, Shown, asked, shown};
-use crate::markup::Escaped;
 use crate::scale::Scale;
 use exegete_core::report::{Map, MapLayer};
 
 /// How many tokens are shown, in the order of the text.
 const LISTED: usize = 256;
-const ROW: f64 = 20.0;
-const SIZE: f64 = 12.0;
 /// Between the tokens' names and their cells.
 const GAP: f64 = 8.0;
 
@@ -59,7 +56,7 @@ impl Frame {
     fn row(&self, sheet: &mut Sheet, name: &str, cells: impl Iterator<Item = (String, Option<f64>)>) {
         sheet.skip(ROW);
         if !name.is_empty() {
-            text(sheet, self.left - GAP, "end", name);
+            sheet.text(self.left - GAP, "end", name);
         }
         for (index, (mark, strength)) in cells.enumerate() {
             let x = self.left + self.step * index as f64;
@@ -67,7 +64,7 @@ impl Frame {
                 self.ground(sheet, x, strength);
             }
             if !mark.is_empty() {
-                text(sheet, x + self.step / 2.0, "middle", &mark);
+                sheet.text(x + self.step / 2.0, "middle", &mark);
             }
         }
     }
@@ -79,12 +76,4 @@ impl Frame {
             "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\" stroke=\"#d5dbe1\" {fill}/>\n"
         );
     }
-}
-
-fn text(sheet: &mut Sheet, x: f64, anchor: &str, text: &str) {
-    let y = sheet.y - ROW / 2.0 + SIZE * 0.35;
-    sheet.out += &format!(
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{SIZE}\" text-anchor=\"{anchor}\" fill=\"#222\">{}</text>\n",
-        Escaped(text)
-    );
 }

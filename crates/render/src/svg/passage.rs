@@ -71,7 +71,7 @@ pub(super) fn passages(sheet: &mut Sheet, attribution: &Attribution) {
     }
 }
 
-/// Running text.
+/// Draws running text, one look a stretch.
 pub(super) fn text<'a>(sheet: &mut Sheet, stretches: impl Iterator<Item = (&'a str, Look)>) {
     let room = sheet.width - 2.0 * MARGIN;
     for paragraph in paragraphs(stretches, room) {

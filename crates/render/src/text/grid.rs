@@ -1,4 +1,4 @@
-//! Aligned columns.
+//! Columns of text, aligned by the width that a terminal gives each character.
 
 use super::paint::Span;
 use super::screen::Screen;

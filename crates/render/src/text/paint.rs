@@ -5,7 +5,7 @@ use crate::visible::{isolated, visible};
 /// What a stretch of text means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Tone {
-    /// Nothing special.
+    /// Text as it is, without colour.
     Plain,
     /// What the reader looks for first.
     Strong,

@@ -9,7 +9,7 @@ pub(super) struct Screen {
     out: String,
     /// Whether escape sequences are written.
     pub(super) colour: bool,
-    /// Columns.
+    /// The columns of the terminal.
     pub(super) width: usize,
 }
 

@@ -5,7 +5,7 @@ use exegete_core::Field;
 use exegete_core::report::{
     Attribution, Bounded, Cell, Chance, Edited, Edits, Item, Report, Rule, RuleStep, Swap, Table, UnitText,
 };
-use exegete_render::{Format, Options, read, render};
+use exegete_render::{Format, RenderOptions, read, render};
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
@@ -151,7 +151,7 @@ fn without_colour(text: &str) -> String {
 fn assert_safe(report: &Report, width: usize) {
     for format in Format::ALL {
         for colour in [false, true] {
-            let out = render(report, format, &Options { colour, width });
+            let out = render(report, format, &RenderOptions { colour, width });
             match format {
                 Format::Text => assert_fits(&without_colour(&out), width),
                 Format::Html => assert_inert(&out),
@@ -243,7 +243,7 @@ proptest! {
     fn damaged_files_are_refused_or_shown(sample in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), with in ".{0,3}", gone in 0..4usize) {
         let mut named = samples::named();
         let (_, report) = named.swap_remove(sample.index(named.len()));
-        let mut json = render(&report, Format::Jsonl, &Options::default()).into_bytes();
+        let mut json = render(&report, Format::Jsonl, &RenderOptions::default()).into_bytes();
         let at = at.index(json.len());
         let end = (at + gone).min(json.len());
         json.splice(at..end, with.into_bytes());
@@ -275,7 +275,7 @@ fn long_texts_are_shown_whole_and_quickly() {
     assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     let alone = Report { items: report.items[..1].to_vec(), ..report };
     for format in Format::ALL {
-        assert!(render(&alone, format, &Options::default()).contains("word4999"), "{format:?}");
+        assert!(render(&alone, format, &RenderOptions::default()).contains("word4999"), "{format:?}");
     }
 }
 
@@ -298,7 +298,7 @@ fn long_rules_and_edits_are_shown_quickly() {
     assert_safe(&report, 100);
     assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     for format in [Format::Text, Format::Html, Format::Svg] {
-        let out = render(&report, format, &Options::default());
+        let out = render(&report, format, &RenderOptions::default());
         // The text of the rule and the best of the edits.
         assert_eq!(out.matches("word4999").count(), 2, "{format:?}");
         assert!(out.contains("[word0]") || out.contains(">word0<"), "{format:?}");

@@ -2,11 +2,11 @@
 
 use super::samples;
 use exegete_core::report::Item;
-use exegete_render::{Format, Options, read, render};
+use exegete_render::{Format, RenderOptions, read, render};
 
 fn full() -> String {
     let (_, report) = samples::named().swap_remove(0);
-    render(&report, Format::Jsonl, &Options::default())
+    render(&report, Format::Jsonl, &RenderOptions::default())
 }
 
 fn check(json: &str, told: &[&str]) {
@@ -125,7 +125,7 @@ fn rules_and_edits_are_checked_too() {
         ("hostile", "\"before\":\"נהדר\"", "\"before\":\"\"", &["'before' says ''"]),
     ] {
         let (_, report) = samples::named().into_iter().find(|(other, _)| *other == name).unwrap();
-        let json = render(&report, Format::Jsonl, &Options::default());
+        let json = render(&report, Format::Jsonl, &RenderOptions::default());
         assert!(json.contains(from), "{from}");
         check(&json.replacen(from, to, 1), told);
     }
@@ -137,7 +137,7 @@ fn changes_within_a_character_are_refused() {
     let Some(Item::Edits(edits)) = report.items.last_mut() else { panic!("no edits") };
     let swap = edits.found[0].swaps.iter_mut().find(|swap| swap.before == "נהדר").unwrap();
     (swap.start, swap.before) = (swap.start + 1, String::new());
-    check(&render(&report, Format::Jsonl, &Options::default()), &["swaps[1]", "cut a character"]);
+    check(&render(&report, Format::Jsonl, &RenderOptions::default()), &["swaps[1]", "cut a character"]);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn maps_and_tables_are_checked_too() {
         ("table", "\"columns\":[", "\"columns\":[\"more\",", "'rows[0]' has 4 entries, but 'columns' has 5"),
     ] {
         let (_, report) = samples::named().into_iter().find(|(other, _)| *other == name).unwrap();
-        let json = render(&report, Format::Jsonl, &Options::default());
+        let json = render(&report, Format::Jsonl, &RenderOptions::default());
         assert!(json.contains(from), "{from}");
         check(&json.replacen(from, to, 1), &[told]);
     }

@@ -6,10 +6,10 @@ mod maps;
 
 pub(crate) use evidence::{all_checks, failing, few_checks};
 use exegete_core::report::{
-    Answered, Attribution, Cell, Checks, Item, ModelName, Provenance, Report, SCHEMA, Subject, Table,
-    TokenText, UnitText,
+    Attribution, Cell, Checks, Item, ModelName, Provenance, Report, SCHEMA, Subject, Table, TokenText,
+    UnitText,
 };
-use exegete_core::{ClassScore, Field};
+use exegete_core::{ClassScore, Field, Scores};
 pub(crate) use found::{edits, rule};
 pub(crate) use maps::map;
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ pub(crate) fn report(items: impl IntoIterator<Item = Item>) -> Report {
         asked_rows: 150,
         backward_rows: 24,
     };
-    Report { schema: SCHEMA.to_owned(), provenance, items: items.into_iter().collect() }
+    Report { schema: SCHEMA.to_owned(), provenance, request: None, items: items.into_iter().collect() }
 }
 
 /// Scores for words of some fields; words are looked for in order, field after field.
@@ -94,7 +94,7 @@ pub(crate) fn subject(fields: &[(&str, &str)], method: &str) -> Subject {
         method: method.to_owned(),
         params: BTreeMap::from([("baseline".to_owned(), "zero".into()), ("points".to_owned(), 21.into())]),
         input: fields.iter().map(field).collect(),
-        prediction: Answered::Classes { label: "negative".to_owned(), scores },
+        prediction: Scores::Classes { label: "negative".to_owned(), scores },
         target: "class:negative:logit".to_owned(),
         value: 2.1,
         notes: Vec::new(),
@@ -249,7 +249,7 @@ fn sampled() -> Report {
     subject.method = "lime".to_owned();
     (subject.target, subject.value) = ("class:negative:prob".to_owned(), 0.987);
     subject.params = BTreeMap::from([("samples".to_owned(), 512.into()), ("r2".to_owned(), 0.873.into())]);
-    if let Answered::Classes { scores, .. } = &mut subject.prediction {
+    if let Scores::Classes { scores, .. } = &mut subject.prediction {
         scores.iter_mut().for_each(|score| score.logit = None);
     }
     let mut report = report([Item::Attribution(Box::new(item))]);

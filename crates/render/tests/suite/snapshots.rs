@@ -4,7 +4,7 @@
 //! pages and pictures, before you keep it.
 
 use super::samples;
-use exegete_render::{Format, Options, read, render};
+use exegete_render::{Format, RenderOptions, read, render};
 use std::fs;
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn assert_snapshot(name: &str, actual: &str) {
 
 fn assert_snapshots(format: Format, colour: bool, extension: &str) {
     for (name, report) in samples::named() {
-        let rendered = render(&report, format, &Options { colour, width: 90 });
+        let rendered = render(&report, format, &RenderOptions { colour, width: 90 });
         assert_snapshot(&format!("{name}.{extension}"), &rendered.replace(STYLE, "/* style.css */\n"));
     }
 }
@@ -61,14 +61,14 @@ fn json() {
 fn what_is_written_reads_back_equal() {
     for (name, report) in samples::named() {
         for format in [Format::Json, Format::Jsonl] {
-            let written = render(&report, format, &Options::default());
+            let written = render(&report, format, &RenderOptions::default());
             let back = read(written.as_bytes()).unwrap();
             // The last cell of the table is an f32, written with the digits of one: it reads back as another f64.
             if name != "table" {
                 assert_eq!(back, report, "{name}");
             }
-            assert_eq!(render(&back, format, &Options::default()), written, "{name}");
+            assert_eq!(render(&back, format, &RenderOptions::default()), written, "{name}");
         }
-        assert_eq!(render(&report, Format::Jsonl, &Options::default()).lines().count(), 1);
+        assert_eq!(render(&report, Format::Jsonl, &RenderOptions::default()).lines().count(), 1);
     }
 }

@@ -1,14 +1,13 @@
-use super::stages::{Stages, Values, add, product, replace, sum, transposed};
-use exegete_core::{Array, Axis, Result, Role, Site, SiteInfo, Sites};
+use super::parameters::Parameters;
+use super::stages::{Stages, Values, add, product, sum, transposed};
+use exegete_core::{Axis, Role, Site, SiteInfo, Sites};
 use std::sync::Arc;
 
-/// The parameters of the language model.
+/// The arithmetic of the language model.
 #[derive(Debug, Clone)]
 pub(super) struct Language {
     sites: Sites,
-    word: Vec<f64>, // E [5, 2]
-    head: Vec<f64>, // U [2, 5]
-    bias: Vec<f64>, // c [5]
+    parameters: Parameters,
 }
 
 impl Default for Language {
@@ -20,12 +19,12 @@ impl Default for Language {
             SiteInfo::new(Site::named("logits"), "head", Role::Outputs, [Axis::Token, Axis::Class(5)])
                 .carrying_all(),
         ]);
-        Self {
-            sites,
-            word: vec![0.5, -0.25, 1.0, 0.5, -1.0, 0.75, 0.25, -1.5, -0.5, -0.75],
-            head: vec![0.0, 0.5, 0.0, -1.0, 2.0, -0.5, -0.5, 0.0, -1.0, 1.0],
-            bias: vec![-0.5, 0.25, 0.5, 0.0, 0.125],
-        }
+        let head = [0.0, 0.5, 0.0, -1.0, 2.0, -0.5, -0.5, 0.0, -1.0, 1.0];
+        let parameters = Parameters::new(&[
+            ("head", "head.weight", &[2, 5], &head),                     // U
+            ("head", "head.bias", &[5], &[-0.5, 0.25, 0.5, 0.0, 0.125]), // c
+        ]);
+        Self { sites, parameters }
     }
 }
 
@@ -34,33 +33,22 @@ impl Stages for Language {
         &self.sites
     }
 
-    fn count(&self) -> usize {
-        self.word.len() + self.head.len() + self.bias.len()
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
     }
 
-    fn words(&self) -> Array {
-        Array { shape: vec![self.word.len() / 2, 2], data: self.word.iter().map(|&x| x as f32).collect() }
-    }
-
-    fn replaced(&self, overrides: &[(String, Array)]) -> Result<Arc<dyn Stages>> {
-        let mut moved = self.clone();
-        for (name, value) in overrides {
-            let own = match name.as_str() {
-                "word.weight" => Some(&mut moved.word),
-                "head.weight" => Some(&mut moved.head),
-                "head.bias" => Some(&mut moved.bias),
-                _ => None,
-            };
-            replace(own, name, value)?;
-        }
-        Ok(Arc::new(moved))
+    fn with(&self, parameters: Parameters) -> Arc<dyn Stages> {
+        Arc::new(Self { parameters, ..self.clone() })
     }
 
     fn stage(&self, stage: usize, ids: &[u32], values: &Values) -> Vec<f64> {
         match stage {
-            0 => ids.iter().flat_map(|&id| self.word[2 * id as usize..][..2].to_vec()).collect(),
+            0 => self.parameters.words(ids),
             1 => running_means(&values[0]),
-            _ => product(&values[1], &self.head, 2, 5).chunks(5).flat_map(|z| sum(z, &self.bias)).collect(),
+            _ => product(&values[1], self.parameters.of("head.weight"), 2, 5)
+                .chunks(5)
+                .flat_map(|z| sum(z, self.parameters.of("head.bias")))
+                .collect(),
         }
     }
 
@@ -68,7 +56,7 @@ impl Stages for Language {
         match stage {
             0 => vec![0.0; values[0].len()],
             1 => running_means(&moves[0]),
-            _ => product(&moves[1], &self.head, 2, 5),
+            _ => product(&moves[1], self.parameters.of("head.weight"), 2, 5),
         }
     }
 
@@ -82,7 +70,10 @@ impl Stages for Language {
                     pulled[0].chunks_mut(2).take(t + 1).for_each(|x| add(x, &share));
                 }
             }
-            _ => add(&mut pulled[1], &product(cotangent, &transposed(&self.head, 2, 5), 5, 2)),
+            _ => add(
+                &mut pulled[1],
+                &product(cotangent, &transposed(self.parameters.of("head.weight"), 2, 5), 5, 2),
+            ),
         }
     }
 }

@@ -22,7 +22,7 @@ impl<'a> ToyPass<'a> {
         let traces: Vec<Trace> = rows.iter().map(trace).collect::<Result<_>>()?;
         let last = stages.sites().len() - 1;
         let output = |trace: &Trace| {
-            let data = trace.values[last].clone();
+            let data = trace.output();
             Logits::new(trace.shape(stages, last, data.len()), data)
         };
         let logits = traces.iter().map(output).collect();
@@ -117,6 +117,11 @@ impl Trace {
             trace.passed[stage] = passed;
         }
         Ok(trace)
+    }
+
+    /// The last stage's value.
+    pub(super) fn output(&self) -> Vec<f64> {
+        self.values.last().cloned().unwrap_or_default()
     }
 
     /// How every stage moves when one moves along a direction.

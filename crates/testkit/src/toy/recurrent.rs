@@ -1,16 +1,13 @@
-use super::stages::{Stages, Values, add, product, replace, sum, transposed};
-use exegete_core::{Array, Axis, Result, Role, Site, SiteInfo, Sites};
+use super::parameters::Parameters;
+use super::stages::{Stages, Values, add, product, sum, transposed};
+use exegete_core::{Axis, Role, Site, SiteInfo, Sites};
 use std::sync::Arc;
 
-/// The parameters of the gated cell: places that no transformer has, and no heads.
+/// The arithmetic of the gated cell: places that no transformer has, and no heads.
 #[derive(Debug, Clone)]
 pub(super) struct Recurrent {
     sites: Sites,
-    word: Vec<f64>,      // E  [5, 2]
-    gate: Vec<f64>,      // Wz [2, 2]
-    candidate: Vec<f64>, // Wn [2, 2]
-    head: Vec<f64>,      // U  [2, 2]
-    bias: Vec<f64>,      // c  [2]
+    parameters: Parameters,
 }
 
 impl Default for Recurrent {
@@ -23,14 +20,13 @@ impl Default for Recurrent {
             SiteInfo::new(Site::named("enc.out"), "enc.0", Role::LayerOutput, units()).cut(),
             SiteInfo::new(Site::named("logits"), "head", Role::Outputs, [Axis::Class(2)]).carrying_all(),
         ]);
-        Self {
-            sites,
-            word: vec![0.5, -0.25, 1.0, 0.5, -1.0, 0.75, 0.25, -1.5, -0.5, -0.75],
-            gate: vec![0.5, -1.0, 1.0, 0.25],
-            candidate: vec![1.0, -0.5, 0.75, 1.0],
-            head: vec![-1.0, 1.5, 0.5, 1.0],
-            bias: vec![0.125, -0.125],
-        }
+        let parameters = Parameters::new(&[
+            ("layer.0", "gate.weight", &[2, 2], &[0.5, -1.0, 1.0, 0.25]), // Wz
+            ("layer.0", "candidate.weight", &[2, 2], &[1.0, -0.5, 0.75, 1.0]), // Wn
+            ("head", "head.weight", &[2, 2], &[-1.0, 1.5, 0.5, 1.0]),     // U
+            ("head", "head.bias", &[2], &[0.125, -0.125]),                // c
+        ]);
+        Self { sites, parameters }
     }
 }
 
@@ -56,49 +52,46 @@ impl Stages for Recurrent {
         &self.sites
     }
 
-    fn count(&self) -> usize {
-        [&self.word, &self.gate, &self.candidate, &self.head, &self.bias].iter().map(|p| p.len()).sum()
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
     }
 
-    fn words(&self) -> Array {
-        Array { shape: vec![self.word.len() / 2, 2], data: self.word.iter().map(|&x| x as f32).collect() }
-    }
-
-    fn replaced(&self, overrides: &[(String, Array)]) -> Result<Arc<dyn Stages>> {
-        let mut moved = self.clone();
-        for (name, value) in overrides {
-            let own = match name.as_str() {
-                "word.weight" => Some(&mut moved.word),
-                "gate.weight" => Some(&mut moved.gate),
-                "candidate.weight" => Some(&mut moved.candidate),
-                "head.weight" => Some(&mut moved.head),
-                "head.bias" => Some(&mut moved.bias),
-                _ => None,
-            };
-            replace(own, name, value)?;
-        }
-        Ok(Arc::new(moved))
+    fn with(&self, parameters: Parameters) -> Arc<dyn Stages> {
+        Arc::new(Self { parameters, ..self.clone() })
     }
 
     fn stage(&self, stage: usize, ids: &[u32], values: &Values) -> Vec<f64> {
         match stage {
-            0 => ids.iter().flat_map(|&id| self.word[2 * id as usize..][..2].to_vec()).collect(),
-            1 => {
-                product(&values[0], &self.gate, 2, 2).into_iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect()
-            }
-            2 => product(&values[0], &self.candidate, 2, 2).into_iter().map(f64::tanh).collect(),
+            0 => self.parameters.words(ids),
+            1 => product(&values[0], self.parameters.of("gate.weight"), 2, 2)
+                .into_iter()
+                .map(|x| 1.0 / (1.0 + (-x).exp()))
+                .collect(),
+            2 => product(&values[0], self.parameters.of("candidate.weight"), 2, 2)
+                .into_iter()
+                .map(f64::tanh)
+                .collect(),
             3 => Self::hidden(&values[1], &values[2]),
-            _ => sum(&product(Self::last(&values[3]), &self.head, 2, 2), &self.bias),
+            _ => sum(
+                &product(Self::last(&values[3]), self.parameters.of("head.weight"), 2, 2),
+                self.parameters.of("head.bias"),
+            ),
         }
     }
 
     fn tangent(&self, stage: usize, values: &Values, moves: &Values) -> Vec<f64> {
         match stage {
             0 => vec![0.0; values[0].len()],
-            1 => slope(&self.stage(1, &[], values), &product(&moves[0], &self.gate, 2, 2), |z| z * (1.0 - z)),
-            2 => slope(&self.stage(2, &[], values), &product(&moves[0], &self.candidate, 2, 2), |n| {
-                1.0 - n * n
-            }),
+            1 => slope(
+                &self.stage(1, &[], values),
+                &product(&moves[0], self.parameters.of("gate.weight"), 2, 2),
+                |z| z * (1.0 - z),
+            ),
+            2 => slope(
+                &self.stage(2, &[], values),
+                &product(&moves[0], self.parameters.of("candidate.weight"), 2, 2),
+                |n| 1.0 - n * n,
+            ),
             3 => {
                 let hidden = Self::hidden(&values[1], &values[2]);
                 let (mut before, mut all) = (vec![0.0; 2], Vec::with_capacity(hidden.len()));
@@ -115,7 +108,7 @@ impl Stages for Recurrent {
                 }
                 all
             }
-            _ => product(Self::last(&moves[3]), &self.head, 2, 2),
+            _ => product(Self::last(&moves[3]), self.parameters.of("head.weight"), 2, 2),
         }
     }
 
@@ -124,11 +117,17 @@ impl Stages for Recurrent {
             0 => {}
             1 => {
                 let before = slope(&self.stage(1, &[], values), cotangent, |z| z * (1.0 - z));
-                add(&mut pulled[0], &product(&before, &transposed(&self.gate, 2, 2), 2, 2));
+                add(
+                    &mut pulled[0],
+                    &product(&before, &transposed(self.parameters.of("gate.weight"), 2, 2), 2, 2),
+                );
             }
             2 => {
                 let before = slope(&self.stage(2, &[], values), cotangent, |n| 1.0 - n * n);
-                add(&mut pulled[0], &product(&before, &transposed(&self.candidate, 2, 2), 2, 2));
+                add(
+                    &mut pulled[0],
+                    &product(&before, &transposed(self.parameters.of("candidate.weight"), 2, 2), 2, 2),
+                );
             }
             3 => {
                 // An edit of the hidden states acts on what is read, not on the recurrence that made them.
@@ -144,7 +143,10 @@ impl Stages for Recurrent {
             }
             _ => {
                 let last = pulled[3].len() - 2;
-                add(&mut pulled[3][last..], &product(cotangent, &transposed(&self.head, 2, 2), 2, 2));
+                add(
+                    &mut pulled[3][last..],
+                    &product(cotangent, &transposed(self.parameters.of("head.weight"), 2, 2), 2, 2),
+                );
             }
         }
     }

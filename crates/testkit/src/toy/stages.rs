@@ -1,4 +1,5 @@
-use exegete_core::{Array, Error, Result, Sites};
+use super::parameters::Parameters;
+use exegete_core::Sites;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,14 +11,11 @@ pub(super) trait Stages: fmt::Debug + Send + Sync {
     /// Its sites; a stage is an index into these.
     fn sites(&self) -> &Sites;
 
-    /// The number of parameters.
-    fn count(&self) -> usize;
+    /// Its parameters.
+    fn parameters(&self) -> &Parameters;
 
-    /// The word vectors.
-    fn words(&self) -> Array;
-
-    /// The same with some parameters replaced.
-    fn replaced(&self, overrides: &[(String, Array)]) -> Result<Arc<dyn Stages>>;
+    /// The same with other parameters.
+    fn with(&self, parameters: Parameters) -> Arc<dyn Stages>;
 
     /// The value of a stage from those before it.
     fn stage(&self, stage: usize, ids: &[u32], values: &Values) -> Vec<f64>;
@@ -27,16 +25,6 @@ pub(super) trait Stages: fmt::Debug + Send + Sync {
 
     /// Adds what a stage's cotangent gives to those before it.
     fn pull(&self, stage: usize, values: &Values, cotangent: &[f64], pulled: &mut Values);
-}
-
-/// Replaces one parameter by another of as many elements.
-pub(super) fn replace(own: Option<&mut Vec<f64>>, name: &str, value: &Array) -> Result<()> {
-    let own = own.ok_or_else(|| Error::Request(format!("there is no parameter '{name}'")))?;
-    if own.len() != value.len() {
-        return Err(Error::Request(format!("'{name}' has {} elements, not {}", own.len(), value.len())));
-    }
-    *own = value.data.iter().map(|&x| f64::from(x)).collect();
-    Ok(())
 }
 
 /// `[n, k]` times `[k, m]`.

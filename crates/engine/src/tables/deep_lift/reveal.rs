@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::kernels::{elementwise, signed};
 use crate::op::{Op, Unary};
 use crate::scalar::Real;
-use crate::tables::{Sink, Table};
+use crate::tables::{RuleTable, Sink};
 use crate::tape::Node;
 use crate::tensor::Tensor;
 

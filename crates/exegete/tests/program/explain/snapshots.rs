@@ -5,6 +5,7 @@
 use super::TEXT;
 #[cfg(unix)]
 use super::WARM;
+use crate::again::assert_repeats;
 use crate::harness::{exegete, file, golden};
 use crate::snapshot::assert_snapshot;
 use exegete::methods::METHODS;
@@ -20,6 +21,9 @@ fn snapshots(name: &str, args: &[&str], formats: &[&str]) {
         let run = exegete(&[&["explain"], args, &["--format", format]].concat());
         assert_eq!(run.code, 0, "{name}: {}", run.stderr);
         assert_snapshot(&format!("explain/{name}.{format}"), &run, None);
+        if format.starts_with("json") {
+            assert_repeats(&run.stdout, format, args);
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 //! bad 3.125, film −0.125, good −1.25 and not −2.75, plus 0.375 for each place but the first and minus 0.25.
 
 use super::*;
-use exegete_core::report::Answered;
+use crate::Settings;
 use exegete_core::{Driver, Model, Scores, Target, Units};
 use exegete_testkit::{Fault, Faulty, Toy};
+use std::sync::Arc;
 
 fn linear() -> Arc<dyn Model> {
     let toy = Toy::default();
@@ -17,21 +18,20 @@ struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
-    fn job(&self, text: &str, target: &str) -> Job<'a> {
+    fn job(&self, text: &str, target: &str) -> Question<'a> {
         let open = self.model.open().unwrap();
         let row = Row::new(open.encode(&Example::text(text)).unwrap());
-        let logits =
-            self.driver.read_all(self.model, std::slice::from_ref(&row), &exegete_core::Outputs).unwrap();
+        let logits = self.driver.read_one(self.model, &row, &exegete_core::Outputs).unwrap();
         let target: Target = target.parse().unwrap();
-        let target = target.resolve(self.model.card(), &row.encoded, &logits[0], None, &|_| None).unwrap();
-        Job::new(self.model, self.driver, row, target)
+        let target = target.resolve(self.model.card(), &row.encoded, &logits, None, &|_| None).unwrap();
+        Question::new(self.model, self.driver, row, target)
     }
 
     fn edits(&self, text: &str, target: &str, settings: &[&str]) -> Result<Edits> {
         let job = self.job(text, target);
-        let mut settings = Settings::parse(settings)?;
-        let hotflip = HotFlip::new(&mut settings)?;
-        settings.finish("hotflip")?;
+        let mut arguments = Arguments::new(&INFO, Settings::parse(settings)?)?;
+        let hotflip = HotFlip::new(&mut arguments)?;
+        arguments.finish()?;
         match hotflip.find(&job, subject(&job, &hotflip))? {
             Item::Edits(edits) => Ok(*edits),
             other => panic!("{other:?}"),
@@ -39,12 +39,12 @@ impl<'a> Ask<'a> {
     }
 }
 
-fn subject(job: &Job<'_>, hotflip: &HotFlip) -> Subject {
+fn subject(job: &Question<'_>, hotflip: &HotFlip) -> Subject {
     Subject {
         method: "hotflip".into(),
         params: hotflip.params(),
         input: job.encoded().fields.clone(),
-        prediction: (&Scores::Classes(Vec::new())).into(),
+        prediction: Scores::classes(Vec::new()),
         target: job.target.to_string(),
         value: 0.0,
         notes: Vec::new(),
@@ -93,7 +93,7 @@ fn what_is_found_is_described() {
     assert_eq!((best.swaps[0].before.as_str(), best.swaps[0].after.as_str()), ("bad", "not"));
     // z₁ = −0.25 − 3 − 0.125
     assert!((best.value + 3.375).abs() < 1e-6, "{}", best.value);
-    assert!(matches!(&best.prediction, Answered::Classes { label, .. } if label == "negative"));
+    assert!(matches!(&best.prediction, Scores::Classes { label, .. } if label == "negative"));
     let edits = ask.edits("bad bad film", "predicted", &["random=0"]).unwrap();
     assert_eq!((edits.smallest, edits.random), (false, None));
     assert_eq!(edits.verdict.failures, [""; 0]);
@@ -111,7 +111,7 @@ fn goals_that_make_no_sense_are_refused() {
     refused("unit:pooled[0]", &[], "does not speak for");
     refused("predicted", &["toward=positive"], "already");
     refused("predicted", &["toward=neutral"], "negative, positive");
-    refused("predicted", &["beam=0"], "at least 1");
+    refused("predicted", &["beam=0"], "beam=0: must be a whole number from 1 to 100");
     refused("predicted", &["worlds=3"], "knows no 'worlds'");
     let edits = ask.edits("bad film", "class:negative", &["toward=negative"]).unwrap();
     assert!(edits.found[0].reached);
@@ -122,15 +122,15 @@ fn goals_that_make_no_sense_are_refused() {
 fn estimates(model: &dyn Model) -> Vec<(f64, f64)> {
     let driver = Driver::default();
     let job = Ask { model, driver: &driver }.job("bad not film", "margin:1,0");
-    let hotflip = HotFlip::new(&mut Settings::default()).unwrap();
+    let hotflip = HotFlip::new(&mut Arguments::new(&INFO, Settings::default()).unwrap()).unwrap();
     let units = Units::Word.of(job.encoded());
     let search = Search::new(&hotflip, &job, &units).unwrap();
     let gradients = [job.slopes(std::slice::from_ref(&job.row), job.words().unwrap()).unwrap()];
     let promising = search.promising(&search.start, &gradients[0][0]);
-    let flips = promising.iter().map(|(unit, estimate)| vec![(*unit, estimate.id)]).collect();
-    let states = search.states(flips).unwrap();
-    let real = |state: &State| state.outcome.score - search.start.outcome.score;
-    promising.iter().zip(&states).map(|((_, estimate), state)| (estimate.change, real(state))).collect()
+    let flips = promising.iter().map(|(unit, estimate)| vec![(*unit, estimate.id)]);
+    let mut real = Vec::new();
+    search.each(flips, &mut |outcome| real.push(outcome.score - search.start.outcome.score)).unwrap();
+    promising.iter().zip(real).map(|((_, estimate), real)| (estimate.change, real)).collect()
 }
 
 #[test]
@@ -142,6 +142,29 @@ fn the_estimate_is_exact_for_a_linear_model() {
     assert!(!wrong(sound));
     assert!(wrong(estimates(&Toy::default())), "with its inner layer the toy is not linear");
     assert!(wrong(estimates(&Faulty::new(linear(), Fault::SignFlip))));
+}
+
+/// However many texts are tried, the best of them are those of a full sort.
+#[test]
+fn the_best_are_kept_while_others_run() {
+    let (model, driver) = (linear(), Driver::default());
+    let job = Ask { model: &*model, driver: &driver }.job("bad not film", "margin:1,0");
+    let settings = Settings::parse(&["beam=1"]).unwrap();
+    let hotflip = HotFlip::new(&mut Arguments::new(&INFO, settings).unwrap()).unwrap();
+    let units = Units::Word.of(job.encoded());
+    let search = Search::new(&hotflip, &job, &units).unwrap();
+    let all = |unit: usize| search.allowed[unit].iter().map(move |&id| vec![(unit, id)]);
+    let tried: Vec<Flips> = (0..3).flat_map(all).collect();
+    assert!(tried.len() > 2 * SHOWN);
+    let mut sorted = Vec::new();
+    search
+        .each(tried.iter().cloned(), &mut |outcome| sorted.push((!outcome.reached, outcome.score)))
+        .unwrap();
+    sorted.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    let best: Vec<(bool, f64)> =
+        search.best(&tried).unwrap().iter().map(|(_, outcome)| (!outcome.reached, outcome.score)).collect();
+    assert_eq!(best, sorted[..SHOWN]);
+    assert_ne!(best[0], best[SHOWN - 1], "ties would hide a wrong order");
 }
 
 #[test]

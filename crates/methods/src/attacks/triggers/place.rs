@@ -1,25 +1,25 @@
-use crate::attacks::Vocabulary;
+use crate::attacks::ReplacementWords;
 use exegete_core::{Encoded, Error, Result, Span, Token};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Where a trigger is put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SiteChoice {
     /// Into which field.
     pub(super) field: usize,
     /// Behind its last token instead of before its first.
     pub(super) after: bool,
 }
 
-impl Place {
+impl SiteChoice {
     /// The text with a trigger, and where the trigger is. Where that is more than the model reads, the field loses its
     /// last tokens.
     pub(super) fn put(
         self,
         encoded: &Encoded,
         trigger: &[u32],
-        vocabulary: &Vocabulary,
+        vocabulary: &ReplacementWords,
         max_tokens: usize,
     ) -> Result<(Arc<Encoded>, Range<usize>)> {
         let own = self.tokens(encoded)?;
@@ -37,7 +37,7 @@ impl Place {
         let byte = if self.after { end } else { 0 };
         let token = |&id: &u32| Token {
             id,
-            kind: model.kind,
+            type_id: model.type_id,
             piece: vocabulary.piece(id).unwrap_or_default().to_owned(),
             span: Some(Span { field: self.field, start: byte, end: byte }),
             special: false,
@@ -70,16 +70,17 @@ mod tests {
     fn check(field: usize, after: bool, max_tokens: usize, expected: &[u32], at: Range<usize>) {
         let toy = Toy::default();
         let open = toy.open().unwrap();
-        let vocabulary = Vocabulary::of(open).unwrap();
+        let vocabulary = ReplacementWords::of(open).unwrap();
         let mut encoded = open.encode(&Example::pair("good film", "bad")).unwrap();
-        let special = Token { id: 0, kind: 0, piece: "?".into(), span: None, special: true };
-        encoded.tokens[2].kind = 1;
+        let special = Token { id: 0, type_id: 0, piece: "?".into(), span: None, special: true };
+        encoded.tokens[2].type_id = 1;
         encoded.tokens.insert(2, special.clone());
         encoded.tokens.insert(0, special);
-        let (put, range) = Place { field, after }.put(&encoded, &[3, 3], &vocabulary, max_tokens).unwrap();
+        let (put, range) =
+            SiteChoice { field, after }.put(&encoded, &[3, 3], &vocabulary, max_tokens).unwrap();
         assert_eq!(put.tokens.iter().map(|token| token.id).collect::<Vec<_>>(), expected);
         assert_eq!(range, at);
-        assert!(put.tokens[range].iter().all(|token| token.kind == field as u32 && !token.special));
+        assert!(put.tokens[range].iter().all(|token| token.type_id == field as u32 && !token.special));
         assert_eq!(put.truncated, max_tokens < 7);
     }
 
@@ -97,10 +98,10 @@ mod tests {
     fn what_has_no_place_is_refused() {
         let toy = Toy::default();
         let open = toy.open().unwrap();
-        let vocabulary = Vocabulary::of(open).unwrap();
+        let vocabulary = ReplacementWords::of(open).unwrap();
         let encoded = open.encode(&Example::text("good film")).unwrap();
         let refused = |field: usize, max: usize| {
-            assert!(Place { field, after: false }.put(&encoded, &[3], &vocabulary, max).is_err());
+            assert!(SiteChoice { field, after: false }.put(&encoded, &[3], &vocabulary, max).is_err());
         };
         refused(1, 99);
         refused(0, 1);

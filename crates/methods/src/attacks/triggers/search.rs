@@ -1,10 +1,13 @@
 //! The search for one trigger. Each round takes some rows, and at each place of the trigger the words whose first-order
 //! estimate, averaged over the rows, promises most; they are run on a few rows, the best of them on all.
 
-use super::place::Place;
-use crate::attacks::Vocabulary;
+use super::place::SiteChoice;
+use crate::attacks::ReplacementWords;
 use crate::attacks::first_order::lowest;
-use exegete_core::{Driver, Encoded, Explaining, Model, Open, Outputs, Result, Row, Rules, Scale, Target};
+use exegete_core::{
+    Card, Driver, Encoded, Explaining, Logits, Model, OfOutput, Open, Pass, Readout, Result, Row, Rules,
+    Scale, Target, by_outputs,
+};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -61,10 +64,10 @@ pub(super) struct Search<'s> {
     pub(super) model: &'s dyn Model,
     pub(super) open: &'s dyn Open,
     pub(super) driver: &'s Driver,
-    pub(super) vocabulary: &'s Vocabulary,
+    pub(super) vocabulary: &'s ReplacementWords,
     /// The words that a trigger may be made of.
     pub(super) words: &'s [u32],
-    pub(super) place: Place,
+    pub(super) place: SiteChoice,
     pub(super) aim: Aim,
     pub(super) beam: usize,
     pub(super) candidates: usize,
@@ -181,37 +184,39 @@ impl Search<'_> {
             wrt: &[self.open.sites().words()?],
             rules: Rules::Gradient,
         };
-        let mut sum: Vec<f64> = Vec::new();
-        for (found, at) in self.driver.read_all(self.model, &rows, &readout)?.into_iter().zip(at) {
+        let (mut sum, mut at): (Vec<f64>, _) = (Vec::new(), at.into_iter());
+        self.driver.read(self.model, rows.into_iter().map(Ok), &readout, &mut |found| {
             let (log_prob, gradient) = (found.value, &found.gradients[0]);
             let width = gradient.shape.last().copied().unwrap_or(0);
             sum.resize(width, 0.0);
             let weight = -self.aim.weight(log_prob);
-            let own = gradient.data.iter().skip(at * width);
+            let own = gradient.data.iter().skip(at.next().unwrap_or(0) * width);
             sum.iter_mut().zip(own).for_each(|(sum, &g)| *sum += weight * f64::from(g));
-        }
+            Ok(())
+        })?;
         Ok(sum.into_iter().map(|x| (x / batch.len().max(1) as f64) as f32).collect())
     }
 
     /// What rows give under each trigger.
     pub(super) fn effects(&self, triggers: &[Vec<u32>], rows: &[Arc<Encoded>]) -> Result<Vec<Effect>> {
-        let put = |trigger: &Vec<u32>| {
-            rows.iter().map(|row| Ok(Row::new(self.put(row, trigger)?.0))).collect::<Vec<_>>()
-        };
-        let all = triggers.iter().flat_map(put).collect::<Result<Vec<Row>>>()?;
-        let target = self.target();
-        let mut answers = Vec::with_capacity(all.len());
-        for logits in self.driver.read_all(self.model, &all, &Outputs)? {
-            let prob = target.value_of(self.model.card(), &logits)?.exp();
-            let top = logits.data.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let decided = logits.data.iter().position(|&z| z == top) == Some(self.aim.class());
-            answers.push((self.aim.kept(prob), decided == matches!(self.aim, Aim::Away(_))));
-        }
-        let effect = |answers: &[(f64, bool)]| Effect {
-            kept: answers.iter().map(|(kept, _)| kept).sum::<f64>() / answers.len().max(1) as f64,
-            keep: answers.iter().filter(|(_, keep)| *keep).count(),
-        };
-        Ok(answers.chunks(rows.len().max(1)).map(effect).collect())
+        let put = |trigger: &'_ Vec<u32>, row: &Arc<Encoded>| Ok(Row::new(self.put(row, trigger)?.0));
+        let all = triggers.iter().flat_map(|trigger| rows.iter().map(move |row| put(trigger, row)));
+        let (card, target) = (self.model.card(), self.target());
+        let mut effects = vec![Effect { kept: 0.0, keep: 0 }; triggers.len()];
+        let (mut done, count) = (0, rows.len().max(1));
+        self.driver.read(self.model, all, &Answering { card, target: &target }, &mut |(
+            log_prob,
+            class,
+        )| {
+            let effect = &mut effects[done / count];
+            effect.kept += self.aim.kept(log_prob.exp());
+            let decided = class == self.aim.class();
+            effect.keep += usize::from(decided == matches!(self.aim, Aim::Away(_)));
+            done += 1;
+            Ok(())
+        })?;
+        effects.iter_mut().for_each(|effect| effect.kept /= count as f64);
+        Ok(effects)
     }
 
     pub(super) fn put(
@@ -225,6 +230,35 @@ impl Search<'_> {
     fn target(&self) -> Target {
         Target { scale: Some(Scale::LogProb), ..Target::class(self.aim.class()) }
     }
+}
+
+/// Reads the value of a target and which class has the largest output, the first of equals.
+pub(super) struct Answering<'t> {
+    pub(super) card: &'t Card,
+    pub(super) target: &'t Target,
+}
+
+impl OfOutput<(f64, usize)> for Answering<'_> {
+    fn of(&self, _: &Row, output: &Logits) -> Result<(f64, usize)> {
+        Ok((self.target.value_of(self.card, output)?, largest(&output.data)))
+    }
+}
+
+impl Readout for Answering<'_> {
+    type Value = (f64, usize);
+
+    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<(f64, usize)>> {
+        by_outputs(self, rows, pass)
+    }
+
+    fn of_output(&self) -> Option<&dyn OfOutput<(f64, usize)>> {
+        Some(self)
+    }
+}
+
+/// Where the largest number stands, the first of equals.
+pub(super) fn largest(numbers: &[f64]) -> usize {
+    (0..numbers.len()).reduce(|best, i| if numbers[i] > numbers[best] { i } else { best }).unwrap_or(0)
 }
 
 fn replaced(trigger: &[u32], place: usize, id: u32) -> Vec<u32> {

@@ -2,8 +2,9 @@
 //! −0.125, good −1.25 and not −2.75, plus 0.375 for each place but the first and minus 0.25.
 
 use super::*;
-use crate::Place;
 use crate::Request;
+use crate::Settings;
+use crate::SiteChoice;
 use crate::evidence::Level;
 use exegete_core::report::{Cell, Edits, Table};
 use exegete_core::{Array, Driver};
@@ -23,22 +24,28 @@ fn examples() -> Vec<Example> {
 }
 
 fn survey(model: &dyn Model, examples: &[Example], settings: &[&str]) -> Result<Vec<Item>> {
-    let mut settings = Settings::parse(settings)?;
-    let triggers = Triggers::new(&mut settings)?;
-    settings.finish("triggers")?;
+    let mut arguments = Arguments::new(&INFO, Settings::parse(settings)?)?;
+    let triggers = Triggers::new(&mut arguments)?;
+    arguments.finish()?;
     let driver = Driver::default();
     let request = Request {
         methods: Vec::new(),
         targets: Vec::new(),
         top_labels: None,
-        site: Place::AllLayers,
+        site: SiteChoice::AllLayers,
         units: Units::Word,
         baselines: Vec::new(),
         masker: None,
         check: Level::None,
         seed: 0,
     };
-    triggers.survey(&Corpus { model, driver: &driver, examples, held_out: Some(examples), request: &request })
+    triggers.survey(&Corpus {
+        model,
+        driver: &driver,
+        examples: &examples,
+        held_out: Some(&examples),
+        request: &request,
+    })
 }
 
 fn tables(items: &[Item]) -> Vec<&Table> {

@@ -1,12 +1,13 @@
 //! What was found, as the items of a report.
 
-use super::search::{Aim, Effect};
+use super::search::{Aim, Effect, largest};
 use super::{Found, Tried, Triggers};
-use crate::attacks::Vocabulary;
+use crate::Corpus;
+use crate::attacks::ReplacementWords;
 use crate::attacks::artifacts::Association;
 use crate::attacks::flips::written;
 use crate::attacks::share::share;
-use crate::registry::{Corpus, Survey};
+use crate::registry::CorpusMethod;
 use exegete_core::report::{Cell, Edited, Edits, Item, Subject, Swap, Table, Verdict};
 use exegete_core::{Encoded, Error, Example, Result, Row, Target};
 use std::sync::Arc;
@@ -19,14 +20,14 @@ const LOOKED_AT: usize = 50;
 pub(super) struct Told<'t> {
     pub(super) own: &'t Triggers,
     pub(super) corpus: &'t Corpus<'t>,
-    pub(super) vocabulary: &'t Vocabulary,
+    pub(super) vocabulary: &'t ReplacementWords,
     pub(super) association: Option<Association>,
     /// Whether the classes of the rows are the model's own answers.
     pub(super) by_model: bool,
 }
 
 impl Told<'_> {
-    pub(super) fn items(&self, found: &[Found<'_>]) -> Result<Vec<Item>> {
+    pub(super) fn items(&self, found: &[Found]) -> Result<Vec<Item>> {
         let mut items = vec![Item::Table(self.effects(found))];
         items.extend(self.overlap(found).map(Item::Table));
         for found in found {
@@ -51,7 +52,7 @@ impl Told<'_> {
     }
 
     /// How many rows keep their answer with and without each trigger.
-    fn effects(&self, found: &[Found<'_>]) -> Table {
+    fn effects(&self, found: &[Found]) -> Table {
         let mut rows = Vec::new();
         for found in found {
             let part = |effect: Effect, rows: usize| Cell::Number(effect.keep as f64 / rows.max(1) as f64);
@@ -115,7 +116,7 @@ impl Told<'_> {
     }
 
     /// How far the words of the triggers go with the labels that they lead to, in the data alone.
-    fn overlap(&self, found: &[Found<'_>]) -> Option<Table> {
+    fn overlap(&self, found: &[Found]) -> Option<Table> {
         let association = self.association.as_ref()?;
         let mut rows = Vec::new();
         let (mut known, mut top) = (0, 0);
@@ -173,7 +174,7 @@ impl Told<'_> {
     }
 
     /// Held-out texts that lose their answer under the best trigger.
-    fn examples(&self, found: &Found<'_>) -> Result<Vec<Item>> {
+    fn examples(&self, found: &Found) -> Result<Vec<Item>> {
         let Some(tried) = found.triggers.first() else { return Ok(Vec::new()) };
         let mut items = Vec::new();
         for (example, encoded) in found.rows.iter().take(LOOKED_AT) {
@@ -188,7 +189,7 @@ impl Told<'_> {
     /// One text with the trigger; none where its answer is not as attacked, or stays.
     fn example(
         &self,
-        found: &Found<'_>,
+        found: &Found,
         tried: &Tried,
         example: &Example,
         encoded: &Arc<Encoded>,
@@ -202,9 +203,7 @@ impl Told<'_> {
             &exegete_core::Outputs,
         )?;
         let [before, after] = &logits[..] else { return Err(Error::Model("the model ran no rows".into())) };
-        let decided =
-            |data: &[f64]| (0..data.len()).reduce(|best, i| if data[i] > data[best] { i } else { best });
-        let (from, to) = (decided(&before.data).unwrap_or(0), decided(&after.data).unwrap_or(0));
+        let (from, to) = (largest(&before.data), largest(&after.data));
         if !found.aim.concerns(from) || found.aim.concerns(to) {
             return Ok(None);
         }
@@ -213,7 +212,7 @@ impl Told<'_> {
         let edited = Edited {
             input: written(&example.fields, std::slice::from_ref(&swap)),
             swaps: vec![swap],
-            prediction: (&open.scores(&put, after)?).into(),
+            prediction: open.scores(&put, after)?,
             value: target.value_of(card, after)?,
             reached: true,
         };
@@ -221,7 +220,7 @@ impl Told<'_> {
             method: "triggers".into(),
             params: self.own.params(),
             input: example.fields.clone(),
-            prediction: (&open.scores(encoded, before)?).into(),
+            prediction: open.scores(encoded, before)?,
             target: target.to_string(),
             value: target.value_of(card, before)?,
             notes: Vec::new(),
@@ -245,7 +244,7 @@ impl Told<'_> {
         Swap { field: place.field, start: at, end: at, before: String::new(), after }
     }
 
-    fn verdict(&self, found: &Found<'_>, tried: &Tried) -> Verdict {
+    fn verdict(&self, found: &Found, tried: &Tried) -> Verdict {
         let rows = found.held_out.1;
         let (before, after) = (share(found.held_out.0.keep, rows), share(tried.held_out.keep, rows));
         let mut sentence = format!(
@@ -268,6 +267,6 @@ impl Told<'_> {
         if after.high >= before.value {
             failures.push("on held-out rows the trigger does nothing that chance does not".to_owned());
         }
-        Verdict { sentence: sentence + ".", failures }
+        Verdict::new(sentence + ".", failures)
     }
 }

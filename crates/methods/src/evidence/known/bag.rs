@@ -55,7 +55,7 @@ const ZERO: u32 = 1_000_000;
 
 fn token(word: &str, span: Option<Span>) -> Token {
     let id = (f64::from(ZERO) + 100.0 * weight(word)).round() as u32;
-    Token { id, kind: 0, piece: word.into(), span, special: span.is_none() }
+    Token { id, type_id: 0, piece: word.into(), span, special: span.is_none() }
 }
 
 impl Model for Bag {
@@ -109,7 +109,7 @@ impl Open for Bag {
     fn scores(&self, _: &Encoded, logits: &Logits) -> Result<Scores> {
         let score =
             |i: usize| ClassScore { label: self.card.labels[i].clone(), logit: None, prob: logits.data[i] };
-        Ok(Scores::Classes(vec![score(0), score(1)]))
+        Ok(Scores::classes(vec![score(0), score(1)]))
     }
 
     fn bytes(&self, row: &Row, _: &Plan) -> usize {
@@ -121,7 +121,7 @@ impl Open for Bag {
     }
 }
 
-/// [T, 2]
+/// A weight and a constant a token: [T, 2].
 fn words(row: &Row) -> Result<Array> {
     let weight = |token: &Token| [((f64::from(token.id) - f64::from(ZERO)) / 100.0) as f32, 1.0];
     let data: Vec<f32> = row.encoded.tokens.iter().flat_map(weight).collect();

@@ -1,10 +1,11 @@
 //! The deep level, on scores that are right and on scores with a planted fault.
 
 use super::Bench;
-use crate::evidence::{Again, Level, Scored};
-use crate::explained::Scores;
+use super::findings::keeps;
+use crate::evidence::Level;
+use crate::raw_attribution::RawScores;
 use crate::registry::{Meaning, Method};
-use crate::{Baseline, Chosen, Explained, Job, Reduce, Settings};
+use crate::{ConfiguredMethod, Question, RawAttribution, Reduce, Settings};
 use exegete_core::report::Checks;
 use exegete_core::{Array, Model, Result, Site, task};
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ impl Method for Faulty {
         BTreeMap::new()
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let row = std::slice::from_ref(&job.row);
         let words = [Site::named("embed.word")];
         let found = job.read(row, &words, &words)?.swap_remove(0);
@@ -29,18 +30,27 @@ impl Method for Faulty {
         let slopes = &found.gradients[0];
         let score = |(i, (x, slope)): (usize, (&f32, &f32))| (self.0)(*x, *slope, i);
         let data = x.data.iter().zip(&slopes.data).enumerate().map(score).collect();
-        Ok(Explained::new(Array::new(x.shape.clone(), data)?, Reduce::Sum))
+        Ok(RawAttribution::new(Array::new(x.shape.clone(), data)?, Reduce::Sum))
     }
 }
 
 fn deep(method: &dyn Method, meaning: Meaning) -> Checks {
     let bench = Bench::new(&task::CLASSIFICATION, 1.0, TEXT, "class:positive");
-    let explained = method.explain(&bench.job()).unwrap();
-    let tokens = explained.tokens(&bench.job(), None).unwrap().unwrap();
-    let baselines = &[Baseline::Zero];
-    let again = Some(Again { method, reduce: None, meaning, baselines, explained: &explained });
-    let scored = Scored { signed: true, values: &tokens[1..], tokens: &tokens, again };
-    bench.evidence().check(Level::Deep, &scored, Checks::default()).unwrap()
+    let explained = RawAttribution { meaning: Some(meaning), ..method.explain(&bench.job()).unwrap() };
+    let checks = bench.evidence().check(Level::Deep, &explained, Some(method), Checks::default()).unwrap();
+    let verdict = checks.verdict.as_ref().unwrap();
+    for finding in verdict.findings.iter().filter(|finding| finding.passed.is_some()) {
+        assert_eq!(finding.passed, Some(keeps(finding)), "{finding:?}");
+    }
+    let failed = verdict.findings.iter().filter(|finding| finding.passed == Some(false)).count();
+    assert_eq!(verdict.failures.len(), failed);
+    checks
+}
+
+/// How the findings of a name were judged; none where it gave none.
+fn passed(checks: &Checks, name: &str) -> Option<Option<bool>> {
+    let findings = &checks.verdict.as_ref().unwrap().findings;
+    findings.iter().find(|finding| finding.check == name).map(|finding| finding.passed)
 }
 
 fn failures(checks: &Checks) -> &[String] {
@@ -49,9 +59,20 @@ fn failures(checks: &Checks) -> &[String] {
 
 #[test]
 fn the_gradient_of_a_linear_function_passes_everything() {
-    let right = Chosen::new("gradient_x_input", Settings::default()).unwrap().method;
-    let checks = deep(&*right, Meaning::TimesInput);
+    let right = ConfiguredMethod::new("gradient_x_input", Settings::default()).unwrap();
+    let checks = deep(&right, Meaning::TimesInput);
     assert!(failures(&checks).is_empty(), "{:?}", failures(&checks));
+    for name in
+        ["comprehensiveness", "sufficiency", "leave_one_out", "infidelity", "stability", "sensitivity"]
+    {
+        assert_eq!(passed(&checks, name), Some(Some(true)), "{name}");
+    }
+    assert_eq!(
+        ["deletion", "insertion"].map(|name| passed(&checks, name)),
+        [Some(None); 2],
+        "shown, not judged"
+    );
+    assert_eq!(passed(&checks, "randomisation"), None);
     let infidelity = checks.infidelity.unwrap();
     assert!(infidelity.value < 1e-6 * infidelity.zero && (infidelity.factor - 1.0).abs() < 1e-3);
     // Scores are a·x, so a ball of radius r moves n of them by at most a·r each.
@@ -87,6 +108,7 @@ fn planted_faults_are_found() {
     found(|x, slope, _| -x * slope, Meaning::TimesInput, "the opposite");
     let compared = deep(&Faulty(|x, slope, _| -x * slope), Meaning::TimesDifference);
     assert!(failures(&compared).iter().all(|failure| !failure.contains("the opposite")));
+    assert_eq!(passed(&compared, "infidelity"), Some(None), "it claims nothing about small steps");
     // Only what F does not depend on.
     found(|x, _, i| if i % 2 == 1 { x } else { 0.0 }, Meaning::Slope, "no more than chance");
     // A sign that hangs on digits far behind the point.
@@ -126,9 +148,9 @@ impl Method for Letters {
         BTreeMap::new()
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let length = |token: &exegete_core::Token| token.piece.len() as f64;
-        Ok(Explained::from(Scores::Tokens(job.encoded().tokens.iter().map(length).collect())))
+        Ok(RawAttribution::of(RawScores::Tokens(job.encoded().tokens.iter().map(length).collect())))
     }
 }
 
@@ -145,7 +167,7 @@ impl Method for Witness<'_> {
         BTreeMap::new()
     }
 
-    fn explain(&self, job: &Job<'_>) -> Result<Explained> {
+    fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let (own, moved) = (self.trained.learner().unwrap(), job.model.learner().unwrap());
         let mut changed = 0;
         for (name, _) in own.parameters() {
@@ -173,7 +195,7 @@ fn moments(values: &Array) -> (f64, f64) {
 #[test]
 fn what_is_random_stays_random_and_keeps_its_moments() {
     let folder = exegete_testkit::golden::root().join("bert-sequence");
-    let model = exegete_models::load(&folder, &exegete_models::Options::default()).unwrap();
+    let model = exegete_models::load(&folder, &exegete_models::LoadOptions::default()).unwrap();
     let witness = Witness { trained: &*model, changed: Mutex::default(), moments: Mutex::default() };
     super::families::checked(&*model, "the film is not so bad", &witness);
     let changed = witness.changed.into_inner().unwrap();
@@ -188,7 +210,7 @@ fn what_is_random_stays_random_and_keeps_its_moments() {
 #[test]
 fn scores_that_ignore_the_model_are_found_by_random_parameters() {
     let folder = exegete_testkit::golden::root().join("bert-sequence");
-    let model = exegete_models::load(&folder, &exegete_models::Options::default()).unwrap();
+    let model = exegete_models::load(&folder, &exegete_models::LoadOptions::default()).unwrap();
     let text = "the film is not so bad and it is a good film that we like";
     let last = |method: &dyn Method| {
         let found = super::families::checked(&*model, text, method);
@@ -197,7 +219,7 @@ fn scores_that_ignore_the_model_are_found_by_random_parameters() {
         (found.randomisation.last().unwrap().correlation, ignored)
     };
     assert_eq!(last(&Letters), (1.0, true));
-    let right = Chosen::new("gradient_x_input", Settings::default()).unwrap().method;
-    let (correlation, ignored) = last(&*right);
+    let right = ConfiguredMethod::new("gradient_x_input", Settings::default()).unwrap();
+    let (correlation, ignored) = last(&right);
     assert!(correlation.abs() < 0.7 && !ignored, "{correlation}");
 }

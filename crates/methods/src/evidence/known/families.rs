@@ -1,12 +1,12 @@
 //! Every family and task: the evidence must work whatever the model answers.
 
-use crate::Place;
-use crate::evidence::{Again, Evidence, Level, Scored};
-use crate::{Baseline, Job, Meaning, Method, Picked, Request, explain};
+use crate::SiteChoice;
+use crate::evidence::{Evidence, Level};
+use crate::{Baseline, ConfiguredMethod, Method, Question, Request, explain};
 use exegete_core::report::{Attribution, Checks, Item};
 use exegete_core::task::Labelled;
 use exegete_core::{Driver, Example, Model, Row, Site, Units};
-use exegete_models::{Options, load};
+use exegete_models::{LoadOptions, load};
 use exegete_testkit::golden;
 use std::sync::Arc;
 
@@ -26,10 +26,10 @@ pub(super) fn attribution(model: &dyn Model, text: &str, method: &str, check: Le
     };
     let request = Request {
         masker: None,
-        methods: Picked::all(&[method], &[]).unwrap(),
+        methods: ConfiguredMethod::all(&[method], &[]).unwrap(),
         targets: vec![target(model).parse().unwrap()],
         top_labels: None,
-        site: Place::Words,
+        site: SiteChoice::Words,
         units: Units::Word,
         baselines: vec![Baseline::Zero],
         check,
@@ -48,22 +48,17 @@ pub(super) fn checked(model: &dyn Model, text: &str, method: &dyn Method) -> Che
     let (driver, row) = (Driver::default(), Row::new(open.encode(&Example::text(text)).unwrap()));
     let target = super::resolved(model, &row, "predicted").unwrap();
     let (site, baselines) = (Site::named("embed.word"), vec![Baseline::Zero]);
-    let units = Units::Token.of(&row.encoded).into();
-    let job = Job { site, baselines, units, ..Job::new(model, &driver, row, target) };
+    let (kind, units) = (Units::Token, Units::Token.of(&row.encoded).into());
+    let job = Question { site, baselines, kind, units, ..Question::new(model, &driver, row, target) };
     let explained = method.explain(&job).unwrap();
-    let tokens = explained.tokens(&job, None).unwrap().unwrap();
-    let values: Vec<f64> = job.units.iter().map(|unit| tokens[unit.tokens[0]]).collect();
-    let (meaning, baselines) = (Meaning::Other, &job.baselines[..]);
-    let again = Some(Again { method, reduce: None, meaning, baselines, explained: &explained });
-    let scored = Scored { signed: true, values: &values, tokens: &tokens, again };
-    Evidence::new(&job, Units::Token).check(Level::Deep, &scored, Checks::default()).unwrap()
+    Evidence::new(&job).check(Level::Deep, &explained, Some(method), Checks::default()).unwrap()
 }
 
 pub(super) fn models() -> Vec<Arc<dyn Model>> {
     let folders = golden::folders().unwrap();
     folders
         .iter()
-        .map(|folder| load(folder, &Options { threads: 1, ..Options::default() }).unwrap())
+        .map(|folder| load(folder, &LoadOptions { threads: 1, ..LoadOptions::default() }).unwrap())
         .collect()
 }
 

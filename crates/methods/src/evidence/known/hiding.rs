@@ -143,9 +143,9 @@ fn scores_that_rank_nothing_or_do_not_fit_are_named() {
     let bench = bench();
     let equal = bench.check(&[0.5; 20], true).verdict.unwrap();
     assert_eq!(equal.failures[0], "all 20 scores are 0.5: they rank nothing");
-    let scored = super::Scored { signed: true, values: &[1.0], tokens: &[1.0], again: None };
-    assert!(bench.evidence().check(super::Level::Default, &scored, Checks::default()).is_err());
-    let none = bench.evidence().check(super::Level::None, &scored, Checks::default()).unwrap();
+    let scored = super::scored(&[1.0], true);
+    assert!(bench.evidence().check(super::Level::Default, &scored, None, Checks::default()).is_err());
+    let none = bench.evidence().check(super::Level::None, &scored, None, Checks::default()).unwrap();
     assert_eq!(none, Checks::default());
 }
 
@@ -153,12 +153,11 @@ fn scores_that_rank_nothing_or_do_not_fit_are_named() {
 fn claims_that_do_not_add_up_fail() {
     let bench = bench();
     let oracle = bench.oracle();
-    let tokens: Vec<f64> = [0.0].into_iter().chain(oracle.iter().copied()).collect();
-    let scored = super::Scored { signed: true, values: &oracle, tokens: &tokens, again: None };
+    let scored = super::scored(&oracle, true);
     for (difference, failures) in [(1.6, 0), (1.6 * 1.04, 0), (1.6 * 1.08, 1)] {
         let completeness = exegete_core::report::Completeness::new([1.6], difference);
         let claimed = Checks { completeness: Some(completeness), ..Checks::default() };
-        let checks = bench.evidence().check(super::Level::Default, &scored, claimed).unwrap();
+        let checks = bench.evidence().check(super::Level::Default, &scored, None, claimed).unwrap();
         assert_eq!(checks.verdict.unwrap().failures.len(), failures, "{difference}");
     }
 }

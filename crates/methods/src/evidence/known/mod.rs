@@ -3,14 +3,15 @@
 mod bag;
 mod deep;
 mod families;
+mod findings;
 mod hiding;
 mod toy;
 
-use super::{Evidence, Level, Scored};
-use crate::Job;
+use super::{Evidence, Level};
+use crate::{Question, RawAttribution, RawScores};
 use bag::{Bag, weight};
 use exegete_core::report::Checks;
-use exegete_core::{Driver, Example, Model, Plan, Result, Row, Target, Task, Units};
+use exegete_core::{Driver, Example, Model, Plan, Result, Row, Target, Task};
 
 /// Everything a check needs, about one text.
 struct Bench {
@@ -29,9 +30,9 @@ impl Bench {
         Self { model, driver, row, target }
     }
 
-    fn job(&self) -> Job<'_> {
-        let job = Job::new(&self.model, &self.driver, self.row.clone(), self.target.clone());
-        Job { baselines: vec![crate::Baseline::Zero], ..job }
+    fn job(&self) -> Question<'_> {
+        let job = Question::new(&self.model, &self.driver, self.row.clone(), self.target.clone());
+        Question { baselines: vec![crate::Baseline::Zero], ..job }
     }
 
     /// The weights of the words: the one right explanation of "positive".
@@ -45,14 +46,17 @@ impl Bench {
     }
 
     fn evidence(&self) -> Evidence<'_> {
-        Evidence::new(&self.job(), Units::Word)
+        Evidence::new(&self.job())
     }
 
     fn check_with(&self, evidence: &mut Evidence<'_>, values: &[f64], signed: bool) -> Checks {
-        let tokens: Vec<f64> = [0.0].into_iter().chain(values.iter().copied()).collect();
-        let scored = Scored { signed, values, tokens: &tokens, again: None };
-        evidence.check(Level::Default, &scored, Checks::default()).unwrap()
+        evidence.check(Level::Default, &scored(values, signed), None, Checks::default()).unwrap()
     }
+}
+
+/// Scores of units that no method explains again.
+fn scored(values: &[f64], signed: bool) -> RawAttribution {
+    RawAttribution { unsigned: !signed, ..RawAttribution::of(RawScores::Units(values.to_vec())) }
 }
 
 fn resolved(model: &dyn Model, row: &Row, target: &str) -> Result<Target> {

@@ -3,18 +3,18 @@
 use super::{Bench, Level};
 use crate::Set;
 use crate::evidence::CHECKS;
-use crate::evidence::check::{Check, Look, Ruling};
+use crate::evidence::check::{Check, Judged, Look, Ruling};
 use exegete_core::report::{
-    Answered, Attribution, Checks, Item, Provenance, Report, SCHEMA, Subject, TokenText, UnitText,
+    Attribution, Checks, Item, Provenance, Report, SCHEMA, Subject, TokenText, UnitText,
 };
 use exegete_core::{Result, task};
-use exegete_render::{Format, Options, read, render};
+use exegete_render::{Format, RenderOptions, read, render};
 use std::collections::BTreeMap;
 
 /// Hiding the top half should leave less of F than this.
 const MOST_LEFT: f64 = 0.5;
 
-const TOY: Check = Check { level: Level::Default, sets, measure };
+const TOY: Check = Check { name: "top_half", level: Level::Default, sets, measure };
 
 #[derive(serde::Serialize)]
 struct Half {
@@ -29,8 +29,9 @@ fn sets(look: &Look<'_, '_>) -> Vec<Set> {
 
 fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
     let left = look.masked.outcomes(&sets(look))?[0].value;
-    checks.add("top_half", &Half { left, says: format!("F is {left:.2} without it") })?;
-    Ok((left > MOST_LEFT).then(|| format!("{left:.2} of F are left without the top half")).into())
+    checks.add(TOY.name, &Half { left, says: format!("F is {left:.2} without it") })?;
+    let failure = (left > MOST_LEFT).then(|| format!("{left:.2} of F are left without the top half"));
+    Ok(Judged::new(left, MOST_LEFT, failure).into())
 }
 
 /// The list as it is, and one line more.
@@ -54,7 +55,7 @@ fn report(checks: Checks) -> Report {
         method: "oracle".into(),
         params: BTreeMap::new(),
         input: job.encoded().fields.clone(),
-        prediction: Answered::Value { value: 1.0 },
+        prediction: exegete_core::Scores::Value { value: 1.0 },
         target: "predicted".into(),
         value: 1.0,
         notes: Vec::new(),
@@ -64,7 +65,12 @@ fn report(checks: Checks) -> Report {
     let (site, errors) = ("embed.word".into(), Vec::new());
     let item = Attribution { subject, site, tokens, token_values, units, values, errors, checks };
     let provenance = Provenance::new(job.card(), 0, 1, 0.0, Default::default());
-    Report { schema: SCHEMA.into(), provenance, items: vec![Item::Attribution(Box::new(item))] }
+    Report {
+        schema: SCHEMA.into(),
+        provenance,
+        request: None,
+        items: vec![Item::Attribution(Box::new(item))],
+    }
 }
 
 #[test]
@@ -73,11 +79,13 @@ fn a_check_is_one_file_and_one_line() {
     let without = bench();
     let before = without.check(&without.oracle(), true);
     assert!(rows <= without.driver.spent().forward_rows + 1, "its set is run once, with the others");
-    let mut others = right.others.clone();
-    others.remove("top_half");
-    assert_eq!(Checks { others, hiding: before.hiding.clone(), ..right.clone() }, before);
     let left = right.others["top_half"]["left"].as_f64().unwrap();
     assert!(left < MOST_LEFT && right.verdict.as_ref().unwrap().failures.is_empty());
+    let mut other = Checks { hiding: before.hiding.clone(), ..right };
+    other.others.remove("top_half");
+    let found = other.verdict.as_mut().unwrap().findings.pop().unwrap();
+    assert_eq!((found.check.as_str(), found.measured, found.passed), ("top_half", Some(left), Some(true)));
+    assert_eq!(other, before);
 
     let upside_down: Vec<f64> = bench().oracle().iter().map(|v| -v).collect();
     let (wrong, _) = checked(&upside_down);
@@ -85,10 +93,10 @@ fn a_check_is_one_file_and_one_line() {
     assert!(failures.last().unwrap().ends_with("of F are left without the top half"), "{failures:?}");
 
     let report = report(wrong);
-    let json = render(&report, Format::Json, &Options::default());
+    let json = render(&report, Format::Json, &RenderOptions::default());
     assert_eq!(read(json.as_bytes()).unwrap(), report);
     for (format, name) in [(Format::Text, "  top half  "), (Format::Html, "<h3>top half</h3>")] {
-        let shown = render(&report, format, &Options::default());
+        let shown = render(&report, format, &RenderOptions::default());
         assert!(
             shown.contains(name) && shown.contains("without it") && shown.contains(failures.last().unwrap())
         );

@@ -1,5 +1,5 @@
 use crate::perturbation::Game;
-use crate::{Job, Set};
+use crate::{Question, Set};
 use exegete_core::{Result, Span, Token, Unit};
 
 /// What is present or hidden as one.
@@ -12,15 +12,15 @@ pub(super) enum Features {
 }
 
 /// The features of a text: which pieces each of them hides.
-pub(super) struct Bag {
+pub(super) struct InterpretableFeatures {
     /// The pieces that are hidden.
     pub(super) pieces: Vec<Unit>,
     /// Indices into the pieces, one list a feature.
     groups: Vec<Set>,
 }
 
-impl Bag {
-    pub(super) fn of(job: &Job<'_>, features: Features) -> Self {
+impl InterpretableFeatures {
+    pub(super) fn of(job: &Question<'_>, features: Features) -> Self {
         match features {
             Features::Positions => {
                 let groups = (0..job.units.len()).map(|unit| vec![unit]).collect();
@@ -30,7 +30,7 @@ impl Bag {
         }
     }
 
-    fn of_words(job: &Job<'_>) -> Self {
+    fn of_words(job: &Question<'_>) -> Self {
         let (mut pieces, mut groups, mut known) = (Vec::new(), Vec::<Set>::new(), Vec::new());
         for (field, text) in job.encoded().fields.iter().enumerate() {
             for (start, end) in words(&text.text) {

@@ -1,9 +1,10 @@
 use super::lasso::lasso_path;
 use super::rows::Moments;
+use crate::parameter::name_of;
 
 /// Which words the linear picture is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choose {
+pub(in crate::perturbation) enum Choose {
     /// All of them.
     None,
     /// The word that explains most, then the one that adds most to it, and so on.
@@ -18,7 +19,7 @@ pub(super) enum Choose {
 
 impl Choose {
     /// What each is called.
-    pub(super) const NAMES: [(&str, Self); 5] = [
+    pub(in crate::perturbation) const NAMES: [(&'static str, Self); 5] = [
         ("none", Self::None),
         ("auto", Self::Auto),
         ("forward_selection", Self::Forward),
@@ -27,7 +28,7 @@ impl Choose {
     ];
 
     pub(super) fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, other)| *other == self).map_or("", |(name, _)| name)
+        name_of(&Self::NAMES, &self)
     }
 }
 
@@ -39,7 +40,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// All words.
+    /// Keeps all words of the text.
     pub(super) const ALL: Self = Self { choose: Choose::None, keep: usize::MAX };
 
     /// The words that are kept. The weights of the rows are those of as many `samples`, on which the path's end depends.

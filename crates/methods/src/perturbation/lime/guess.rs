@@ -9,7 +9,8 @@
 
 use super::rows::{Linear, Rows};
 use super::sample::{Stratum, mass};
-use crate::cholesky::{Cholesky, dot};
+use crate::cholesky::Cholesky;
+use exegete_core::dot;
 
 /// How fast a guess forgets: ρ = exp(−reach/n). The last leaves only what is linear.
 const REACHES: [f64; 4] = [0.5, 1.5, 4.0, f64::INFINITY];
@@ -24,8 +25,8 @@ const DOUBT: f64 = 1.12;
 const TRIAL: usize = 160;
 const MOST: usize = 600;
 
-/// g
-pub(super) struct Guess {
+/// A guess g at F for rows that were not drawn, by a kernel over what was.
+pub(super) struct ControlVariate {
     /// ρ⁰, ρ¹ … ρⁿ
     powers: Vec<f64>,
     rows: Vec<usize>,
@@ -38,7 +39,7 @@ pub(super) struct Guess {
     pub(super) missed: Vec<f64>,
 }
 
-impl Guess {
+impl ControlVariate {
     /// The guess that would have been best for each row by the others.
     pub(super) fn of(rows: &Rows) -> Self {
         let (near, trial) = (Near::of(rows), spread(rows.len(), TRIAL));
@@ -216,7 +217,7 @@ impl Near {
         Self { blocks: rows.words.div_ceil(64), bits: (0..rows.len()).flat_map(row).collect() }
     }
 
-    /// k
+    /// The kernel k between two rows, by how many words they share.
     fn kernel(&self, powers: &[f64], a: usize, b: usize) -> f64 {
         let row = |row: usize| &self.bits[row * self.blocks..(row + 1) * self.blocks];
         let (mut apart, mut shared) = (0, 0);
@@ -247,7 +248,7 @@ mod tests {
         };
         let some: Vec<Vec<f64>> = texts.iter().step_by(3).cloned().collect();
         let drawn = rows(&some, &|_| 1.0, &f);
-        let guess = Guess::of(&drawn);
+        let guess = ControlVariate::of(&drawn);
         let g = |z: &[f64]| {
             let apart = |x: &[f64]| x.iter().zip(z).filter(|(a, b)| a != b).count();
             let k = |x: &[f64]| guess.powers[apart(x)] + LINEAR * (1.0 + dot(x, z));

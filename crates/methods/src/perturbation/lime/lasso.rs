@@ -5,7 +5,8 @@
 //! the coefficients move along d = G⁻¹ sign(c) of the active block G. A word joins where its correlation has reached that
 //! size, and leaves where its coefficient has come to zero.
 
-use crate::cholesky::{Cholesky, dot};
+use crate::cholesky::Cholesky;
+use exegete_core::dot;
 
 /// The most places on a path.
 const MOST: usize = 500;

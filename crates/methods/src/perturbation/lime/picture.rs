@@ -1,16 +1,17 @@
 use super::choose::Choice;
-use super::guess::Guess;
+use super::guess::ControlVariate;
 use super::rows::{Linear, Rows};
 use super::sample::Stratum;
-use crate::cholesky::{Cholesky, dot};
+use crate::cholesky::Cholesky;
 use crate::effort::imprecision;
+use exegete_core::dot;
 
 /// The penalty on squared weights, on the scale where a row that is the whole text weighs one.
 pub(super) const PENALTY: f64 = 1.0;
 
 /// The linear picture of F near a text.
 #[derive(Debug, Clone)]
-pub(super) struct Picture {
+pub(super) struct LocalLinearFit {
     /// A weight for each word; zero for words that were not kept.
     pub(super) weights: Vec<f64>,
     /// The standard error of each by the chance of sampling.
@@ -22,7 +23,7 @@ pub(super) struct Picture {
     pub(super) prediction: f64,
 }
 
-impl Picture {
+impl LocalLinearFit {
     /// The picture of rows that weigh as so many samples of the original; with a guess at the remainder or without.
     pub(super) fn of(rows: &Rows, strata: &[Stratum], choice: Choice, samples: f64, guess: bool) -> Self {
         let moments = rows.moments(&rows.values);
@@ -31,7 +32,7 @@ impl Picture {
         let mut left = residuals(rows, &rows.values, &linear);
         let guess = guess && strata.iter().any(|stratum| stratum.share < 1.0);
         if guess {
-            let guess = Guess::of(rows);
+            let guess = ControlVariate::of(rows);
             let fit = rows.moments(&guess.standing(strata)).ridge(&kept, PENALTY);
             linear = sum(&fit, &guess.projection(rows, &kept, PENALTY, samples));
             left = residuals(rows, &guess.missed, &rows.moments(&guess.missed).ridge(&kept, PENALTY));

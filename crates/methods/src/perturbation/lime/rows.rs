@@ -1,4 +1,5 @@
-use crate::cholesky::{Cholesky, dot};
+use crate::cholesky::Cholesky;
+use exegete_core::dot;
 
 /// Texts with words hidden: which words are present, the weight of the row and F. The first row is the whole text.
 pub(super) struct Rows {
@@ -8,7 +9,7 @@ pub(super) struct Rows {
     pub(super) present: Vec<f64>,
     /// How much a row counts.
     pub(super) weights: Vec<f64>,
-    /// F.
+    /// The value F of each row.
     pub(super) values: Vec<f64>,
 }
 
@@ -48,7 +49,7 @@ impl Rows {
 pub(super) struct Moments {
     means: Vec<f64>,
     mean: f64,
-    /// [words, words]
+    /// Of shape [words, words], last axis fastest.
     pub(super) gram: Vec<f64>,
     pub(super) cross: Vec<f64>,
     spread: f64,
@@ -56,7 +57,7 @@ pub(super) struct Moments {
 
 /// A linear function of some words.
 pub(super) struct Linear {
-    /// Those words.
+    /// The words that it has a coefficient for.
     pub(super) kept: Vec<usize>,
     /// A coefficient each.
     pub(super) coefficients: Vec<f64>,

@@ -5,7 +5,7 @@
 //! w(k)/n. The same sum is estimated with less chance where rows are spread over layers by their masses, no set comes
 //! twice, and a layer with few sets is taken whole.
 
-use crate::masked::Set;
+use crate::perturbed::Set;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 /// How sets are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sampling {
-    /// By layers.
+    /// By layers of the number of hidden words.
     Layers,
     /// As the original: independently, so that sets repeat.
     Package,

@@ -1,5 +1,5 @@
 use super::choose::Choice;
-use super::picture::Picture;
+use super::picture::LocalLinearFit;
 use super::rows::Rows;
 use super::sample::{Sample, Sampling};
 use crate::effort::more;
@@ -16,7 +16,7 @@ const FOR_EACH_WORD: usize = 3;
 /// How many rows are asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Size {
-    /// So many.
+    /// Exactly this many rows.
     Fixed(usize),
     /// Until the largest standard error is this share of the largest weight, and at most so many.
     Until(f64, usize),
@@ -32,7 +32,7 @@ pub(super) struct Search {
 
 /// A picture and the rows that it is made of.
 pub(super) struct Found {
-    pub(super) picture: Picture,
+    pub(super) picture: LocalLinearFit,
     /// How many, the whole text included.
     pub(super) samples: usize,
     /// F of the whole text.
@@ -64,7 +64,7 @@ impl Search {
         }
     }
 
-    fn picture(&self, sample: &Sample, values: &[f64]) -> Picture {
+    fn picture(&self, sample: &Sample, values: &[f64]) -> LocalLinearFit {
         // A fixed number of the original's samples is fitted as the original does it.
         let samples = match (self.sampling, self.size) {
             (Sampling::Package, Size::Fixed(samples)) => samples,
@@ -77,6 +77,6 @@ impl Search {
             set.iter().for_each(|&word| row[word] = 0.0);
         }
         let rows = Rows { words, present, weights, values: values.to_vec() };
-        Picture::of(&rows, &strata, self.choice, samples, self.sampling == Sampling::Layers)
+        LocalLinearFit::of(&rows, &strata, self.choice, samples, self.sampling == Sampling::Layers)
     }
 }

@@ -1,12 +1,12 @@
 //! What the original package gives, what is known in closed form, and how often the error bars hold.
 
 use super::choose::{Choice, Choose};
-use super::picture::Picture;
+use super::picture::LocalLinearFit;
 use super::rows::Rows;
 use super::sample::{Sampling, Stratum, mass, nearness};
 use super::search::{Search, Size, USUAL};
-use crate::masked::Set;
 use crate::perturbation::Game;
+use crate::perturbed::Set;
 use exegete_core::Result;
 use exegete_testkit::{Of, close};
 use rand::SeedableRng;
@@ -89,7 +89,7 @@ fn given_masks_give_what_the_package_gives() {
         for fit in case["fits"].as_array().unwrap() {
             let choose = Choose::NAMES.iter().find(|(name, _)| fit["choose"] == *name).unwrap().1;
             let choice = Choice { choose, keep: fit["keep"].as_u64().unwrap() as usize };
-            let found = Picture::of(&rows, &strata, choice, masks.len() as f64, false);
+            let found = LocalLinearFit::of(&rows, &strata, choice, masks.len() as f64, false);
             let mut expected = vec![0.0; words];
             for pair in fit["weights"].as_array().unwrap() {
                 expected[pair[0].as_u64().unwrap() as usize] = pair[1].as_f64().unwrap();
@@ -120,7 +120,7 @@ fn population<F: Fn(&[f64]) -> f64>(game: &Formula<F>, samples: f64) -> Vec<f64>
         present.extend(here);
     }
     let rows = Rows { words: n, present, weights, values };
-    Picture::of(&rows, &[], Choice::ALL, samples, false).weights
+    LocalLinearFit::of(&rows, &[], Choice::ALL, samples, false).weights
 }
 
 #[test]

@@ -17,20 +17,20 @@ pub type Draw = (Set, u64);
 pub type Ask<'f> = dyn FnMut(&[Draw]) -> Result<Vec<f64>> + 'f;
 
 /// Where the draws come from.
-pub struct Source<'f> {
+pub struct DrawSource<'f> {
     /// How many units there are to hide.
     pub units: usize,
     /// Whether what stands in place of a hidden unit is itself drawn, so that the same hidden units can end differently.
     pub numbered: bool,
-    /// Random numbers.
+    /// Where random numbers come from.
     pub random: ChaCha8Rng,
-    /// The model.
+    /// What asks the model about draws.
     pub ask: &'f mut Ask<'f>,
 }
 
 /// All draws so far.
 pub(super) struct Draws<'f> {
-    source: Source<'f>,
+    source: DrawSource<'f>,
     drawn: Vec<Drawn>,
     asked: usize,
 }
@@ -59,7 +59,7 @@ impl Drawn {
 }
 
 impl<'f> Draws<'f> {
-    pub(super) fn new(source: Source<'f>) -> Self {
+    pub(super) fn new(source: DrawSource<'f>) -> Self {
         Self { source, drawn: Vec::new(), asked: 0 }
     }
 

@@ -1,7 +1,7 @@
 //! Short texts have few ways to hide units: all of them are looked at, and nothing is an estimate.
 
-use super::draws::{Draw, Source};
-use super::grow::{EXAMPLES, Found, Search, Step};
+use super::draws::{Draw, DrawSource};
+use super::grow::{AnchorSearch, AnchorStep, EXAMPLES, Found};
 use exegete_core::Result;
 use exegete_core::report::Bounded;
 
@@ -9,29 +9,29 @@ use exegete_core::report::Bounded;
 const UNITS: usize = 8;
 
 /// Whether all texts can be looked at.
-pub(super) fn is_possible(search: &Search, source: &Source<'_>) -> bool {
+pub(super) fn is_possible(search: &AnchorSearch, source: &DrawSource<'_>) -> bool {
     !source.numbered && source.units <= UNITS && 1 << source.units <= search.budget
 }
 
 /// The shortest rule that is precise enough, else the most precise one.
-pub(super) fn find(search: &Search, source: Source<'_>) -> Result<Found> {
-    let Source { units, ask, .. } = source;
+pub(super) fn find(search: &AnchorSearch, source: DrawSource<'_>) -> Result<Found> {
+    let DrawSource { units, ask, .. } = source;
     let draws: Vec<Draw> = (0..1 << units).map(|hidden| (members(hidden, units), 0)).collect();
     let stays: Vec<bool> = ask(&draws)?.into_iter().map(|lead| lead > 0.0).collect();
     let precisions = precisions(&stays, units);
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<AnchorStep> = Vec::new();
     for size in 0..=search.most.min(units) {
         let rules = (0..1 << units).filter(|rule: &usize| rule.count_ones() as usize == size);
         let best = rules.reduce(|best, rule| if precisions[rule] > precisions[best] { rule } else { best });
         let rule = best.unwrap_or(0);
-        steps.push(Step { conditions: members(rule, units), precision: certain(precisions[rule]) });
+        steps.push(AnchorStep { conditions: members(rule, units), precision: certain(precisions[rule]) });
         if precisions[rule] >= search.threshold {
             break;
         }
     }
     // Of equals the last, as `max_by` has it, would be the longer rule.
     let best = steps.iter().rev().max_by(|a, b| a.precision.value.total_cmp(&b.precision.value));
-    let Step { conditions, precision } = best.cloned().unwrap_or_else(|| steps[0].clone());
+    let AnchorStep { conditions, precision } = best.cloned().unwrap_or_else(|| steps[0].clone());
     let under = |keeps: bool| -> Vec<Draw> {
         let own = draws.iter().zip(&stays).rev().filter(|(draw, stays)| {
             **stays == keeps && conditions.iter().all(|condition| !draw.0.contains(condition))

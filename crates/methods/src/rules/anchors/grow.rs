@@ -1,17 +1,17 @@
 //! Rules grow from nothing, one condition at a time, several side by side.
 
-use super::draws::{Draw, Draws, Source};
+use super::draws::{Draw, DrawSource, Draws};
 use super::exact;
 use super::kl::Tally;
 use super::lucb::{Aim, best_first, contested};
-use super::proof::{Proof, Prover};
+use super::proof::{Certifier, Proof};
 use exegete_core::Result;
 use exegete_core::report::Bounded;
 use std::collections::BTreeSet;
 
 /// How a rule is looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Search {
+pub struct AnchorSearch {
     /// τ: how often the answer must stay under the rule.
     pub threshold: f64,
     /// δ: how often a rule that is said to do so may not.
@@ -28,17 +28,27 @@ pub struct Search {
     pub most: usize,
 }
 
-impl Default for Search {
+/// Where nothing is said.
+pub(super) const OWN: AnchorSearch = AnchorSearch {
+    threshold: 0.95,
+    delta: 0.05,
+    tolerance: 0.5,
+    beam: 4,
+    batch: 48,
+    budget: 500,
+    most: usize::MAX,
+};
+
+impl Default for AnchorSearch {
     fn default() -> Self {
-        let (threshold, delta, tolerance) = (0.95, 0.05, 0.5);
-        Self { threshold, delta, tolerance, beam: 4, batch: 48, budget: 500, most: usize::MAX }
+        OWN
     }
 }
 
-impl Search {
+impl AnchorSearch {
     /// The draws that it takes to show anything: the first ones, those of one proof and those of the evidence.
     pub fn least(&self) -> usize {
-        let proof = Prover::new(self.threshold, self.delta, self.batch).least();
+        let proof = Certifier::new(self.threshold, self.delta, self.batch).least();
         self.batch.max(proof) + self.batch
     }
 }
@@ -53,7 +63,7 @@ pub struct Found {
     /// Whether the threshold is shown to be reached.
     pub met: bool,
     /// The best rule of each length, the empty one first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<AnchorStep>,
     /// Draws under the rule that keep the answer.
     pub keeps: Vec<Draw>,
     /// Draws under the rule that lose it.
@@ -68,7 +78,7 @@ pub struct Found {
 
 /// A rule on the way.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct AnchorStep {
     /// The units that must stay, in order.
     pub conditions: Vec<usize>,
     /// How often the answer stays.
@@ -86,20 +96,20 @@ const CLOSER: usize = 6;
 /// by condition.
 ///
 /// Where there are few enough texts with units hidden, all of them are looked at instead.
-pub fn find(search: &Search, source: Source<'_>) -> Result<Found> {
+pub fn find(search: &AnchorSearch, source: DrawSource<'_>) -> Result<Found> {
     if exact::is_possible(search, &source) {
         return exact::find(search, source);
     }
-    let prover = Prover::new(search.threshold, search.delta, search.batch.div_ceil(2));
+    let prover = Certifier::new(search.threshold, search.delta, search.batch.div_ceil(2));
     Growth { search, draws: Draws::new(source), prover, steps: Vec::new() }.find()
 }
 
 /// A search on its way.
 pub(super) struct Growth<'s, 'f> {
-    pub(super) search: &'s Search,
+    pub(super) search: &'s AnchorSearch,
     pub(super) draws: Draws<'f>,
-    pub(super) prover: Prover,
-    steps: Vec<Step>,
+    pub(super) prover: Certifier,
+    steps: Vec<AnchorStep>,
 }
 
 /// The units that must stay, in order.
@@ -201,12 +211,12 @@ impl Growth<'_, '_> {
 
     fn step(&mut self, rule: &[usize]) {
         let precision = bounded(self.draws.tally(rule), self.nats());
-        self.steps.push(Step { conditions: rule.to_vec(), precision });
+        self.steps.push(AnchorStep { conditions: rule.to_vec(), precision });
     }
 
     /// The best rule on the way, with fresh draws that say what it is worth.
     fn give_up(mut self) -> Result<Found> {
-        let known = |step: &Step| self.draws.tally(&step.conditions).smoothed();
+        let known = |step: &AnchorStep| self.draws.tally(&step.conditions).smoothed();
         let best = self.steps.iter().max_by(|a, b| known(a).total_cmp(&known(b)));
         let rule = best.map_or_else(Vec::new, |step| step.conditions.clone());
         let tally = self.draws.draw(&[(&rule, self.search.batch)])?[0];
@@ -221,7 +231,7 @@ impl Growth<'_, '_> {
 
     fn conclude(mut self, rule: &[usize], precision: Bounded, met: bool) -> Result<Found> {
         self.steps.retain(|step| step.conditions.len() < rule.len());
-        self.steps.push(Step { conditions: rule.to_vec(), precision });
+        self.steps.push(AnchorStep { conditions: rule.to_vec(), precision });
         let keeps = self.draws.examples(rule, true, EXAMPLES);
         let breaks = self.draws.examples(rule, false, EXAMPLES);
         let random = match rule.len() {

@@ -16,7 +16,7 @@ const EMPTY: f64 = 0.2;
 const FALLING: f64 = 0.35;
 
 /// What is to be shown.
-pub(super) struct Prover {
+pub(super) struct Certifier {
     threshold: f64,
     delta: f64,
     /// Draws made before the next thought of giving up.
@@ -33,14 +33,14 @@ pub(super) struct Proof {
     pub(super) low: f64,
 }
 
-impl Prover {
+impl Certifier {
     pub(super) fn new(threshold: f64, delta: f64, batch: usize) -> Self {
         Self { threshold, delta, batch, tries: 0 }
     }
 
     /// The draws that a faultless rule with conditions needs on its next try.
     pub(super) fn least(&self) -> usize {
-        Course::new(self.threshold, self.share()).draws(0)
+        SequentialTest::new(self.threshold, self.share()).draws(0)
     }
 
     /// The δ of the next try of a rule with conditions.
@@ -79,7 +79,7 @@ impl Prover {
         share: f64,
         most: usize,
     ) -> Result<Option<Proof>> {
-        let (course, mut tally) = (Course::new(self.threshold, share), before);
+        let (course, mut tally) = (SequentialTest::new(self.threshold, share), before);
         loop {
             let misses = tally.trials - tally.hits;
             let size = course.draws(misses);
@@ -100,7 +100,7 @@ impl Prover {
 }
 
 /// How many draws a rule must stand, by its misses.
-struct Course {
+struct SequentialTest {
     threshold: f64,
     /// The most misses.
     most: usize,
@@ -108,7 +108,7 @@ struct Course {
     step: usize,
 }
 
-impl Course {
+impl SequentialTest {
     /// The shortest one that a rule below the threshold stands with probability `share` at most.
     fn new(threshold: f64, share: f64) -> Self {
         let allowed = 1.0 - threshold;
@@ -118,7 +118,7 @@ impl Course {
         let most = 1 + (90.0 * (allowed - 0.05).max(0.0)).round() as usize;
         let step = ((1.0 + 0.07 / allowed).min(2.4) / allowed).ceil() as usize;
         let course = |first: usize| Self { threshold, most, first, step };
-        let stands = |first: usize| course(first).standing(threshold, most) <= share;
+        let stands = |first: usize| course(first).pass_probability(threshold, most) <= share;
         let (mut short, mut enough) = (0, 1);
         while !stands(enough) {
             (short, enough) = (enough, 2 * enough);
@@ -135,7 +135,7 @@ impl Course {
     }
 
     /// How often a rule of this precision passes with so many misses or fewer.
-    fn standing(&self, precision: f64, most: usize) -> f64 {
+    fn pass_probability(&self, precision: f64, most: usize) -> f64 {
         // The chance of each number of misses, of rules that have not passed yet.
         let mut chances = vec![0.0; most + 1];
         chances[0] = 1.0;
@@ -156,7 +156,7 @@ impl Course {
         let (mut low, mut high) = (self.threshold, 1.0);
         while high - low > TOLERANCE {
             let middle = 0.5 * (low + high);
-            *(if self.standing(middle, misses) > share { &mut high } else { &mut low }) = middle;
+            *(if self.pass_probability(middle, misses) > share { &mut high } else { &mut low }) = middle;
         }
         low
     }
@@ -185,13 +185,13 @@ mod tests {
         assert_eq!(misses_of(0.5, 2, 3), [0.25, 0.5, 0.25, 0.0]);
         assert_eq!(misses_of(1.0, 7, 1), [1.0, 0.0]);
         // Two draws without a miss, or three with one: the miss must then be among the first two.
-        let course = Course { threshold: 0.5, most: 1, first: 2, step: 1 };
-        assert_eq!(course.standing(0.5, 0), 0.25);
-        assert_eq!(course.standing(0.5, 1), 0.25 + 2.0 * 0.125);
+        let course = SequentialTest { threshold: 0.5, most: 1, first: 2, step: 1 };
+        assert_eq!(course.pass_probability(0.5, 0), 0.25);
+        assert_eq!(course.pass_probability(0.5, 1), 0.25 + 2.0 * 0.125);
     }
 
     /// How often a rule of this precision stands the course.
-    fn simulated(course: &Course, precision: f64) -> f64 {
+    fn simulated(course: &SequentialTest, precision: f64) -> f64 {
         let mut random = ChaCha8Rng::seed_from_u64(7);
         let mut one = || {
             let (mut drawn, mut misses) = (0, 0);
@@ -205,22 +205,23 @@ mod tests {
     }
 
     #[test]
-    fn standing_is_what_happens() {
+    fn pass_probability_is_what_happens() {
         for (threshold, share) in [(0.95, 0.03), (0.8, 0.1), (0.99, 0.2)] {
-            let course = Course::new(threshold, share);
+            let course = SequentialTest::new(threshold, share);
             for precision in [threshold, 0.5 + 0.5 * threshold] {
-                let (stated, seen) = (course.standing(precision, course.most), simulated(&course, precision));
+                let (stated, seen) =
+                    (course.pass_probability(precision, course.most), simulated(&course, precision));
                 assert!((stated - seen).abs() < 0.01, "{threshold} {precision}: {stated}, {seen}");
             }
-            let short = Course { first: course.first - 1, ..course };
-            assert!(course.standing(threshold, course.most) <= share);
-            assert!(short.standing(threshold, course.most) > share);
+            let short = SequentialTest { first: course.first - 1, ..course };
+            assert!(course.pass_probability(threshold, course.most) <= share);
+            assert!(short.pass_probability(threshold, course.most) > share);
         }
     }
 
     #[test]
     fn a_bound_never_lies_below_the_threshold() {
-        let course = Course::new(0.95, 0.03);
+        let course = SequentialTest::new(0.95, 0.03);
         let lows: Vec<f64> = (0..=course.most).map(|misses| course.low(misses, 0.03)).collect();
         assert!(lows.windows(2).all(|pair| pair[0] > pair[1]), "{lows:?}");
         assert!(lows[course.most] >= 0.95, "{lows:?}");
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn no_more_than_delta_is_spent() {
-        let mut prover = Prover::new(0.95, 0.05, 24);
+        let mut prover = Certifier::new(0.95, 0.05, 24);
         let mut spent = 0.05 * EMPTY;
         for tries in 0..60 {
             prover.tries = tries;
@@ -241,8 +242,8 @@ mod tests {
     #[test]
     fn odd_thresholds_have_a_course() {
         for threshold in [1e-9, 0.5, 0.999_999] {
-            let course = Course::new(threshold, 1e-6);
-            assert!(course.standing(threshold, course.most) <= 1e-6, "{threshold}");
+            let course = SequentialTest::new(threshold, 1e-6);
+            assert!(course.pass_probability(threshold, course.most) <= 1e-6, "{threshold}");
         }
     }
 }

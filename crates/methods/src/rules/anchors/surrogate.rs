@@ -4,7 +4,8 @@
 //! far, says how far it will be under any rule and how much that varies with the units that are no conditions. It only
 //! decides what is tried; what is claimed rests on fresh draws.
 
-use crate::cholesky::{Cholesky, dot};
+use crate::cholesky::Cholesky;
+use exegete_core::dot;
 
 /// lead ≈ base + Σ effect · (±½ as the unit is kept or hidden), with an error of this variance.
 pub(super) struct Surrogate {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Whether the answer stays, by what is kept and the number of the draw.
 type Stays<'s> = &'s dyn Fn(&[bool], u64) -> bool;
 
-fn run(units: usize, search: &Search, seed: u64, stays: Stays<'_>) -> Found {
+fn run(units: usize, search: &AnchorSearch, seed: u64, stays: Stays<'_>) -> Found {
     let mut ask = |draws: &[Draw]| -> Result<Vec<f64>> {
         let one = |(hidden, number): &Draw| {
             let kept: Vec<bool> = (0..units).map(|unit| !hidden.contains(&unit)).collect();
@@ -20,7 +20,7 @@ fn run(units: usize, search: &Search, seed: u64, stays: Stays<'_>) -> Found {
         Ok(draws.iter().map(one).collect())
     };
     let random = ChaCha8Rng::seed_from_u64(seed);
-    find(search, Source { units, numbered: units > 99, random, ask: &mut ask }).unwrap()
+    find(search, DrawSource { units, numbered: units > 99, random, ask: &mut ask }).unwrap()
 }
 
 /// The share of all texts under a rule that keep the answer.
@@ -37,7 +37,8 @@ fn precision(units: usize, rule: &[usize], stays: Stays<'_>) -> f64 {
 
 /// The rule must be one of these in at least 99 of 100 searches; other seeds than those that any constant was chosen with.
 fn check(units: usize, stays: Stays<'_>, rules: &[&[usize]]) {
-    let found: Vec<Found> = (9000..9400).map(|seed| run(units, &Search::default(), seed, stays)).collect();
+    let found: Vec<Found> =
+        (9000..9400).map(|seed| run(units, &AnchorSearch::default(), seed, stays)).collect();
     let is_right = |found: &Found| found.met && rules.contains(&found.conditions.as_slice());
     let wrong: Vec<_> =
         found.iter().filter(|found| !is_right(found)).map(|f| (&f.conditions, f.met)).collect();
@@ -63,7 +64,7 @@ fn a_noisy_rule_is_found() {
         false => false,
     };
     assert_eq!(precision(20, &[2], &noisy), 63.0 / 64.0);
-    let found = (0..100).map(|seed| run(20, &Search::default(), seed, &noisy));
+    let found = (0..100).map(|seed| run(20, &AnchorSearch::default(), seed, &noisy));
     let right = found.filter(|found| found.met && found.conditions.contains(&2)).count();
     assert!(right >= 99, "{right} of 100");
 }
@@ -84,7 +85,7 @@ fn linear(units: usize, seed: u64) -> impl Fn(&[bool], u64) -> bool {
 }
 
 /// Rules that are said to be met and are not, of 200; and the mean number of draws.
-fn broken_promises(search: &Search) -> (usize, usize, usize) {
+fn broken_promises(search: &AnchorSearch) -> (usize, usize, usize) {
     let (mut met, mut broken, mut draws) = (0, 0, 0);
     for seed in 0..200 {
         let stays = linear(14, seed);
@@ -101,7 +102,7 @@ fn broken_promises(search: &Search) -> (usize, usize, usize) {
 
 #[test]
 fn promises_are_kept_as_often_as_said() {
-    let (met, broken, draws) = broken_promises(&Search::default());
+    let (met, broken, draws) = broken_promises(&AnchorSearch::default());
     assert!(met >= 180, "{met} of 200");
     assert!(broken * 20 <= met, "{broken} of {met}");
     assert!(draws < 500, "{draws}");
@@ -109,15 +110,15 @@ fn promises_are_kept_as_often_as_said() {
 
 #[test]
 fn a_looser_promise_is_broken_more_often() {
-    let loose = Search { delta: 0.95, ..Search::default() };
-    assert!(broken_promises(&loose).1 > broken_promises(&Search::default()).1);
+    let loose = AnchorSearch { delta: 0.95, ..AnchorSearch::default() };
+    assert!(broken_promises(&loose).1 > broken_promises(&AnchorSearch::default()).1);
 }
 
 #[test]
 fn a_low_threshold_forgives_more() {
     // Three texts of four keep the answer whatever stays.
     let stays = |kept: &[bool], _: u64| kept[1] || kept[4];
-    let search = Search { threshold: 0.5, ..Search::default() };
+    let search = AnchorSearch { threshold: 0.5, ..AnchorSearch::default() };
     let found = (0..100).map(|seed| run(20, &search, seed, &stays));
     let empty = found.filter(|found| found.met && found.conditions.is_empty()).count();
     assert!(empty >= 90, "{empty} of 100");
@@ -129,7 +130,7 @@ fn random_rules_are_what_draws_under_them_give() {
     let stays = |kept: &[bool], _: u64| kept[0] && (kept[1] || kept[2]);
     let pairs = (0..12).flat_map(|a| (a + 1..12).map(move |b| precision(12, &[a, b], &stays)));
     let truth = pairs.sum::<f64>() / 66.0;
-    let search = Search { most: 2, threshold: 0.9, ..Search::default() };
+    let search = AnchorSearch { most: 2, threshold: 0.9, ..AnchorSearch::default() };
     let random: Vec<Bounded> = (0..200).filter_map(|seed| run(12, &search, seed, &stays).random).collect();
     assert!(random.len() > 190, "{}", random.len());
     let mean = random.iter().map(|random| random.value).sum::<f64>() / random.len() as f64;
@@ -143,7 +144,7 @@ fn random_rules_are_what_draws_under_them_give() {
 #[test]
 fn short_texts_are_counted_out() {
     let stays = |kept: &[bool], _: u64| kept[0] || (kept[1] && kept[2]);
-    let found = run(3, &Search { threshold: 0.7, ..Search::default() }, 0, &stays);
+    let found = run(3, &AnchorSearch { threshold: 0.7, ..AnchorSearch::default() }, 0, &stays);
     assert!(found.exact && found.met);
     assert_eq!((found.conditions, found.precision.low, found.draws), (vec![0], 1.0, 8));
     // {0}: 1; {1} and {2}: one half and a quarter more.
@@ -151,9 +152,9 @@ fn short_texts_are_counted_out() {
     let values: Vec<f64> = found.steps.iter().map(|step| step.precision.value).collect();
     assert_eq!(values, [5.0 / 8.0, 1.0]);
     assert_eq!((found.keeps.len(), found.breaks.len()), (3, 0));
-    let short = run(3, &Search { most: 0, ..Search::default() }, 0, &stays);
+    let short = run(3, &AnchorSearch { most: 0, ..AnchorSearch::default() }, 0, &stays);
     assert!(!short.met && short.conditions.is_empty());
-    let lone = run(0, &Search::default(), 0, &|_, _| true);
+    let lone = run(0, &AnchorSearch::default(), 0, &|_, _| true);
     assert!(lone.met && lone.conditions.is_empty());
 }
 
@@ -161,7 +162,7 @@ fn short_texts_are_counted_out() {
 fn what_cannot_be_shown_is_not_claimed() {
     // A coin whatever is kept: only the number of the draw counts.
     let coin = |_: &[bool], number: u64| number.is_multiple_of(2);
-    let found = run(120, &Search { most: 3, ..Search::default() }, 0, &coin);
+    let found = run(120, &AnchorSearch { most: 3, ..AnchorSearch::default() }, 0, &coin);
     assert!(!found.met);
     assert!(found.precision.low < 0.5 && found.precision.high > 0.5, "{:?}", found.precision);
     assert!(!found.breaks.is_empty());
@@ -170,7 +171,7 @@ fn what_cannot_be_shown_is_not_claimed() {
 #[test]
 fn the_same_seed_finds_the_same() {
     let stays = linear(14, 3);
-    assert_eq!(run(14, &Search::default(), 5, &stays), run(14, &Search::default(), 5, &stays));
+    assert_eq!(run(14, &AnchorSearch::default(), 5, &stays), run(14, &AnchorSearch::default(), 5, &stays));
 }
 
 fn great(words: &[&str]) -> f64 {

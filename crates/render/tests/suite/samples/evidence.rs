@@ -1,6 +1,6 @@
 use exegete_core::report::{
-    Checks, Completeness, Curve, Drop, Erasure, Flip, Infidelity, LayerSum, Randomisation, Sensitivity,
-    Stability, Verdict, Weighed,
+    Checks, Completeness, Curve, Erasure, Flip, Infidelity, LayerSum, Randomisation, RankAgreement,
+    Sensitivity, Stability, UnitDrop, Verdict,
 };
 
 /// The default card.
@@ -32,7 +32,7 @@ pub(crate) fn few_checks() -> Checks {
             random_share: 0.05,
             random_sets: 20,
         }),
-        leave_one_out: Some(Weighed {
+        leave_one_out: Some(RankAgreement {
             tau: Some(0.713),
             p_value: Some(0.00002),
             units: 3,
@@ -99,21 +99,26 @@ pub(crate) fn failing() -> Checks {
         random_share: 0.0,
         random_sets: 0,
     });
-    checks.leave_one_out =
-        Some(Weighed { tau: None, p_value: None, units: 2, drops: vec![0.0, 0.0], measured: vec![0, 1] });
+    checks.leave_one_out = Some(RankAgreement {
+        tau: None,
+        p_value: None,
+        units: 2,
+        drops: vec![0.0, 0.0],
+        measured: vec![0, 1],
+    });
     checks
 }
 
 fn verdict(sentence: &str, failures: &[&str]) -> Verdict {
-    Verdict { sentence: sentence.to_owned(), failures: failures.iter().map(|f| (*f).to_owned()).collect() }
+    Verdict::new(sentence.to_owned(), failures.iter().map(|f| (*f).to_owned()).collect())
 }
 
 fn erasure(own: [f64; 5], random: [f64; 5], reversed: [f64; 5]) -> Erasure {
-    let ranking = |n: u8| Drop::new(random.iter().map(|v| v + 0.15 * (f64::from(n) - 2.0)).collect());
+    let ranking = |n: u8| UnitDrop::new(random.iter().map(|v| v + 0.15 * (f64::from(n) - 2.0)).collect());
     Erasure {
         bins: vec![0.01, 0.05, 0.1, 0.2, 0.5],
-        own: Drop::new(own.to_vec()),
-        reversed: Drop::new(reversed.to_vec()),
+        own: UnitDrop::new(own.to_vec()),
+        reversed: UnitDrop::new(reversed.to_vec()),
         random: (0..5).map(ranking).collect(),
         log_odds: Some(-0.7),
     }

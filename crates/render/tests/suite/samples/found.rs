@@ -1,8 +1,6 @@
 use super::{HOSTILE, REVIEW, attribution, review_words, subject};
-use exegete_core::report::{
-    Answered, Bounded, Chance, Edited, Edits, Item, Rule, RuleStep, Swap, UnitText, Verdict,
-};
-use exegete_core::{ClassScore, Field};
+use exegete_core::report::{Bounded, Chance, Edited, Edits, Item, Rule, RuleStep, Swap, UnitText, Verdict};
+use exegete_core::{ClassScore, Field, Scores};
 
 /// Two words that hold the answer.
 pub(crate) fn rule() -> Rule {
@@ -162,7 +160,7 @@ fn share(value: f64, low: f64, high: f64) -> Bounded {
 }
 
 fn verdict(sentence: &str, failures: &[&str]) -> Verdict {
-    Verdict { sentence: sentence.to_owned(), failures: failures.iter().map(|f| (*f).to_owned()).collect() }
+    Verdict::new(sentence.to_owned(), failures.iter().map(|f| (*f).to_owned()).collect())
 }
 
 fn swap(text: &str, before: &str, after: &str) -> Swap {
@@ -179,7 +177,7 @@ fn edited(swaps: Vec<Swap>, negative: f64, value: f64, reached: bool) -> Edited 
     Edited {
         input: vec![Field { name: "text".to_owned(), text }],
         swaps,
-        prediction: Answered::Classes { label: label.to_owned(), scores },
+        prediction: Scores::Classes { label: label.to_owned(), scores },
         value,
         reached,
     }

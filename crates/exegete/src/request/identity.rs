@@ -1,0 +1,180 @@
+//! What makes two runs the same run: contents of files, never how their paths are spelled.
+
+use super::eval::EvalRequest;
+use super::explain::ExplainRequest;
+use super::predict::PredictRequest;
+use super::{HidingOptions, TextInput, settings};
+use crate::{Card, ContentHash, Example, sha256_hex, sha256_of};
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+
+/// What makes two runs the same, by name: values where they are short, SHA-256 where they are long or in files.
+pub type RunIdentity = BTreeMap<String, String>;
+
+/// A value longer than this is hashed.
+const LONGEST_VALUE: usize = 200;
+/// What a stream that can be read only once is called; its texts are recognised one by one.
+const STREAM: &str = "a stream";
+
+impl ExplainRequest {
+    /// What a run that goes on must have in common with the one that it goes on with.
+    pub fn identity(&self, card: &Card) -> Result<RunIdentity> {
+        let mut identity = fields(&self.meaning(), card)?;
+        texts(&self.texts, &mut identity)?;
+        hiding(&self.hiding, &mut identity)?;
+        set(&self.set, &mut identity)?;
+        Ok(identity)
+    }
+}
+
+impl EvalRequest {
+    /// The same; `contents` are the texts and the explanations made elsewhere, as they were read.
+    pub fn identity(&self, card: &Card, contents: &[String]) -> Result<RunIdentity> {
+        let mut identity = fields(&self.meaning(), card)?;
+        hiding(&self.hiding, &mut identity)?;
+        set(&self.set, &mut identity)?;
+        identity.remove("explanations");
+        let mut hash = ContentHash::default();
+        contents.iter().for_each(|content| hash.field(content.as_bytes()));
+        identity.insert("input".to_owned(), hash.hex());
+        Ok(identity)
+    }
+}
+
+impl PredictRequest {
+    /// What a run that goes on must have in common with the one that it goes on with.
+    pub fn identity(&self, card: &Card) -> Result<RunIdentity> {
+        let mut identity = fields(
+            &Self { resources: Default::default(), remote: Default::default(), ..self.clone() },
+            card,
+        )?;
+        texts(&self.texts, &mut identity)?;
+        Ok(identity)
+    }
+}
+
+/// The SHA-256 of a text with its fields and label, by which a finished one is recognised.
+pub fn text_sha256(example: &Example) -> String {
+    let mut hash = ContentHash::default();
+    for field in &example.fields {
+        hash.field(field.name.as_bytes());
+        hash.field(field.text.as_bytes());
+    }
+    if let Some(label) = &example.label {
+        hash.field(label.as_bytes());
+    }
+    hash.hex()
+}
+
+/// The fields of a request that are set, with the model's fingerprint in the place of its name.
+fn fields(request: &impl Serialize, card: &Card) -> Result<RunIdentity> {
+    let Value::Object(fields) = serde_json::to_value(request)? else { return Ok(RunIdentity::new()) };
+    let set = fields.into_iter().filter(|(_, value)| !value.is_null());
+    let mut identity: RunIdentity = set.map(|(name, value)| (name, shown(&value))).collect();
+    identity.insert("model".to_owned(), card.fingerprint.clone());
+    identity.insert("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    Ok(identity)
+}
+
+fn shown(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if text.len() <= LONGEST_VALUE { text } else { sha256_hex(text.as_bytes()) }
+}
+
+fn texts(texts: &TextInput, identity: &mut RunIdentity) -> Result<()> {
+    if !texts.many() {
+        return Ok(());
+    }
+    identity.remove("text");
+    let file = texts.input.as_deref().filter(|path| path.is_file());
+    let input = file.map_or_else(|| Ok(STREAM.to_owned()), content)?;
+    identity.insert("input".to_owned(), input);
+    // The same bytes are other texts in another kind of file.
+    let kind = file.and_then(Path::extension).map(|kind| kind.to_string_lossy().to_lowercase());
+    identity.extend(kind.map(|kind| ("kind of input".to_owned(), kind)));
+    Ok(())
+}
+
+fn hiding(hiding: &HidingOptions, identity: &mut RunIdentity) -> Result<()> {
+    if let Some(words) = &hiding.words {
+        identity.insert("words".to_owned(), content(words)?);
+    }
+    Ok(())
+}
+
+/// Parameters with the contents of the files that they name.
+fn set(words: &[String], identity: &mut RunIdentity) -> Result<()> {
+    identity.insert("set".to_owned(), shown(&serde_json::to_value(settings(words)?)?));
+    Ok(())
+}
+
+fn content(path: &Path) -> Result<String> {
+    let cannot = || format!("{}: cannot be read", path.display());
+    sha256_of(File::open(path).with_context(cannot)?).with_context(cannot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn card() -> Card {
+        crate::load_default(&crate::LoadOptions::default()).unwrap().card().clone()
+    }
+
+    /// What differs between a request and a change of it.
+    fn differs(request: &ExplainRequest, change: impl Fn(&mut ExplainRequest)) -> Vec<String> {
+        let card = card();
+        let mut other = request.clone();
+        let then = request.identity(&card).unwrap();
+        change(&mut other);
+        let now = other.identity(&card).unwrap();
+        let names = now.keys().chain(then.keys().filter(|name| !now.contains_key(*name)));
+        names.filter(|name| then.get(*name) != now.get(*name)).cloned().collect()
+    }
+
+    #[test]
+    fn contents_count_and_names_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["a.txt", "same.txt", "same.tsv"] {
+            fs::write(at(name), "one\ntwo\n").unwrap();
+        }
+        fs::write(at("b.txt"), "one\nthree\n").unwrap();
+        let mut request = ExplainRequest::default();
+        request.texts.input = Some(at("a.txt"));
+        request.hiding.words = Some(at("a.txt"));
+        request.set = vec![format!("forbid=@{}", at("a.txt").display())];
+        let nothing: [&str; 0] = [];
+        assert_eq!(
+            differs(&request, |r| r.texts.input = Some(folder.path().join(".").join("same.txt"))),
+            nothing
+        );
+        assert_eq!(differs(&request, |r| r.hiding.words = Some(at("same.txt"))), nothing);
+        assert_eq!(
+            differs(&request, |r| r.set = vec![format!("forbid=@{}", at("same.txt").display())]),
+            nothing
+        );
+        assert_eq!(differs(&request, |r| r.hiding.cache = Some(at("cache"))), nothing);
+        assert_eq!(differs(&request, |r| r.texts.input = Some(at("b.txt"))), ["input"]);
+        assert_eq!(differs(&request, |r| r.texts.input = Some(at("same.tsv"))), ["kind of input"]);
+        assert_eq!(differs(&request, |r| r.hiding.words = Some(at("b.txt"))), ["words"]);
+        assert_eq!(
+            differs(&request, |r| r.set = vec![format!("forbid=@{}", at("b.txt").display())]),
+            ["set"]
+        );
+        assert_eq!(differs(&request, |r| r.seed = 1), ["seed"]);
+    }
+
+    #[test]
+    fn a_texts_hash_keeps_its_fields_apart() {
+        let labelled = Example { label: Some("b".into()), ..Example::text("a") };
+        let hashes = [Example::text("a"), Example::text("ab"), Example::pair("a", "b"), labelled];
+        let hashes: std::collections::BTreeSet<String> = hashes.iter().map(text_sha256).collect();
+        assert_eq!(hashes.len(), 4);
+    }
+}

@@ -1,0 +1,246 @@
+//! Examples from the command line, stdin or a file, one at a time.
+
+mod again;
+mod columns;
+mod lines;
+mod table;
+mod waiting;
+
+use super::{Stop, TextInput, text_sha256};
+use crate::report::RecordedFile;
+use crate::{Example, Field, Task};
+pub(crate) use again::TextsAgain;
+use anyhow::{Result, bail};
+use columns::{Columns, Indices};
+pub(crate) use lines::Lines;
+use std::path::Path;
+
+/// A stream of examples, from a command's text, its standard input or a file; nothing of a corpus is held but the row at
+/// hand.
+pub struct TextReader {
+    rows: Rows,
+    columns: Columns,
+    /// The second text for every row, where it was given on the command line.
+    pair: Option<String>,
+    names: [&'static str; 2],
+    /// The size of the input where it is known, for progress.
+    pub(crate) total_bytes: Option<u64>,
+    /// Where the row at hand is: a line of the input.
+    line: usize,
+}
+
+/// Where rows come from.
+enum Rows {
+    Argument(Option<String>),
+    Text(Lines),
+    Table(Lines, Separator, Option<Indices>),
+    JsonLines(Lines),
+}
+
+#[derive(Clone, Copy)]
+enum Separator {
+    Tab,
+    Comma,
+}
+
+/// The text fields of one row before they become an example.
+struct Raw {
+    text: String,
+    pair: Option<String>,
+    label: Option<String>,
+}
+
+impl TextReader {
+    /// Opens what a command was asked to read.
+    pub fn open(texts: &TextInput, task: &dyn Task) -> Result<Self> {
+        Self::open_until(texts, task, &Stop::default())
+    }
+
+    /// The same; a wait for stdin ends when the run should stop.
+    pub(crate) fn open_until(texts: &TextInput, task: &dyn Task, stop: &Stop) -> Result<Self> {
+        texts.check()?;
+        let columns = Columns::new(texts, task);
+        let (rows, total_bytes) = match (texts.text.as_deref(), texts.input.as_deref()) {
+            (_, Some(path)) if path.as_os_str() == "-" => (Rows::Text(Lines::stdin(stop)?), None),
+            (_, Some(path)) => open_file(path)?,
+            (Some("-"), _) => (Rows::Text(Lines::stdin(stop)?), None),
+            (text, None) => (Rows::Argument(text.map(str::to_owned)), None),
+        };
+        if matches!(rows, Rows::Argument(_) | Rows::Text(_)) && columns.named_by_user() {
+            bail!(
+                "a text per line has no columns; leave the column options out or give a .tsv, .csv or .jsonl file"
+            );
+        }
+        let names = task.fields();
+        Ok(Self { rows, columns, pair: texts.pair.clone(), names, total_bytes, line: 0 })
+    }
+
+    /// Up to `count` further examples; none at the end.
+    pub(crate) fn chunk(&mut self, count: usize) -> Result<Vec<Example>> {
+        let mut examples = Vec::new();
+        while examples.len() < count
+            && let Some(example) = self.read()?
+        {
+            examples.push(example);
+        }
+        Ok(examples)
+    }
+
+    /// Passes over the texts that an earlier run finished; an error where they are others.
+    pub(crate) fn skip(&mut self, finished: &[String]) -> Result<()> {
+        self.passed(finished, &mut |_| ())
+    }
+
+    /// The same, and hands them out.
+    pub(crate) fn skipped(&mut self, finished: &[String]) -> Result<Vec<Example>> {
+        let mut examples = Vec::with_capacity(finished.len());
+        self.passed(finished, &mut |example| examples.push(example))?;
+        Ok(examples)
+    }
+
+    fn passed(&mut self, finished: &[String], visit: &mut dyn FnMut(Example)) -> Result<()> {
+        let advice = "finish that run with its own texts, remove its file or choose another output";
+        for then in finished {
+            let Some(example) = self.read()? else {
+                bail!("{}: holds fewer texts than an unfinished run finished; {advice}", self.name());
+            };
+            if text_sha256(&example) != *then {
+                return Err(self.rejected(format!(
+                    "is another text than the one that an unfinished run finished there; {advice}"
+                )));
+            }
+            visit(example);
+        }
+        Ok(())
+    }
+
+    /// Every further example, of which there must be one.
+    pub(crate) fn all(&mut self) -> Result<Vec<Example>> {
+        let examples = self.chunk(usize::MAX)?;
+        if examples.is_empty() { bail!("{}: holds no text", self.name()) } else { Ok(examples) }
+    }
+
+    /// The standard input by what was read of it, where it is the input.
+    pub(crate) fn recorded_stdin(&self) -> Option<RecordedFile> {
+        let Rows::Text(lines) = &self.rows else { return None };
+        lines.sha256().map(|sha256| RecordedFile { path: "-".to_owned(), sha256: Some(sha256) })
+    }
+
+    /// How many bytes of the input have been read.
+    pub fn bytes(&self) -> u64 {
+        match &self.rows {
+            Rows::Argument(_) => 0,
+            Rows::Text(lines) | Rows::Table(lines, ..) | Rows::JsonLines(lines) => lines.bytes(),
+        }
+    }
+
+    /// What the input is called, for an error about all of it.
+    pub(crate) fn name(&self) -> &str {
+        match &self.rows {
+            Rows::Argument(_) => "the text",
+            Rows::Text(lines) | Rows::Table(lines, ..) | Rows::JsonLines(lines) => lines.name(),
+        }
+    }
+
+    /// An error about the row that was read last.
+    fn rejected(&self, what: impl std::fmt::Display) -> anyhow::Error {
+        match &self.rows {
+            Rows::Argument(_) => anyhow::anyhow!("{what}"),
+            Rows::Text(lines) | Rows::Table(lines, ..) | Rows::JsonLines(lines) => {
+                lines.error(self.line, what)
+            }
+        }
+    }
+
+    /// The line of the row that was read last, from 1.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The next example; none at the end.
+    pub fn read(&mut self) -> Result<Option<Example>> {
+        let Some((line, raw)) = self.rows.next(&self.columns)? else { return Ok(None) };
+        self.line = line;
+        let pair = raw.pair.or_else(|| self.pair.clone());
+        if pair.is_none() && self.columns.needs_pair {
+            bail!(
+                "a question-answering model reads a question and its context; give the context with --pair or --pair-column"
+            );
+        }
+        let mut example = Example { fields: vec![self.field(0, raw.text)?], label: raw.label };
+        if let Some(pair) = pair {
+            example.fields.push(self.field(1, pair)?);
+        }
+        Ok(Some(example))
+    }
+
+    fn field(&self, index: usize, text: String) -> Result<Field> {
+        let name = self.names[index];
+        if !text.trim().is_empty() {
+            return Ok(Field { name: name.to_owned(), text });
+        }
+        Err(match &self.rows {
+            Rows::Argument(_) => anyhow::anyhow!("the {name} is empty; give at least one word"),
+            _ => self.rejected(format!("the {name} is empty; remove the row or fill it in")),
+        })
+    }
+}
+
+impl Rows {
+    fn next(&mut self, columns: &Columns) -> Result<Option<(usize, Raw)>> {
+        match self {
+            Self::Argument(text) => Ok(text.take().map(|text| (1, Raw::text(text)))),
+            Self::Text(lines) => Ok(lines.read()?.map(|(line, text)| (line, Raw::text(text)))),
+            Self::Table(lines, separator, indices) => {
+                let indices = match indices {
+                    Some(indices) => indices,
+                    None => indices.insert(header(lines, *separator, columns)?),
+                };
+                let row = separator.row(lines)?;
+                row.map(|(line, fields)| Ok((line, indices.raw(lines, line, fields)?))).transpose()
+            }
+            Self::JsonLines(lines) => {
+                let row = lines.read()?;
+                row.map(|(line, text)| Ok((line, columns.json_row(lines, line, &text)?))).transpose()
+            }
+        }
+    }
+}
+
+impl Raw {
+    fn text(text: String) -> Self {
+        Self { text, pair: None, label: None }
+    }
+}
+
+impl Separator {
+    fn row(self, lines: &mut Lines) -> Result<Option<(usize, Vec<String>)>> {
+        match self {
+            Self::Tab => table::tsv_row(lines),
+            Self::Comma => table::csv_row(lines),
+        }
+    }
+}
+
+fn header(lines: &mut Lines, separator: Separator, columns: &Columns) -> Result<Indices> {
+    match separator.row(lines)? {
+        Some((line, names)) => columns.find(lines, line, names),
+        None => bail!("{}: is empty; a header with the column names was expected", lines.name()),
+    }
+}
+
+fn open_file(path: &Path) -> Result<(Rows, Option<u64>)> {
+    let (lines, size) = Lines::open(path)?;
+    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let rows = match extension.as_str() {
+        "txt" => Rows::Text(lines),
+        "tsv" => Rows::Table(lines, Separator::Tab, None),
+        "csv" => Rows::Table(lines, Separator::Comma, None),
+        "jsonl" => Rows::JsonLines(lines),
+        _ => bail!("{}: unknown kind of file; name it .txt, .tsv, .csv or .jsonl", lines.name()),
+    };
+    Ok((rows, Some(size)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Which columns of a table, or keys of a JSON object, hold the text, its pair and the label.
+
+use super::lines::Lines;
+use super::{Raw, TextInput};
+use crate::Task;
+use anyhow::Result;
+use serde_json::{Map, Value};
+
+/// The names asked for, each a list of candidates of which the first that exists is taken.
+pub(crate) struct Columns {
+    text: Vec<String>,
+    pair: Vec<String>,
+    label: Option<String>,
+    /// Whether the model cannot do without a second text.
+    pub(crate) needs_pair: bool,
+    named: bool,
+}
+
+/// The columns of one table, found in its header.
+pub(crate) struct Indices {
+    text: usize,
+    pair: Option<usize>,
+    label: Option<usize>,
+    width: usize,
+}
+
+impl Columns {
+    /// What the arguments ask for; a question-answering file may call its columns question and context.
+    pub(crate) fn new(ask: &TextInput, task: &dyn Task) -> Self {
+        let (needs_pair, [first, second]) = (task.needs_pair(), task.fields());
+        let TextInput { text_column, pair_column, label_column, .. } = ask;
+        let or = |asked: &Option<String>, defaults: &[&str]| match asked {
+            Some(name) => vec![name.clone()],
+            None => defaults.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let texts: &[&str] = if needs_pair { &[first, "text"] } else { &["text", "sentence", "content"] };
+        let pairs: &[&str] = if needs_pair && ask.pair.is_none() { &[second, "pair"] } else { &[] };
+        Self {
+            text: or(text_column, texts),
+            pair: or(pair_column, pairs),
+            label: label_column.clone(),
+            needs_pair,
+            named: text_column.is_some() || pair_column.is_some() || label_column.is_some(),
+        }
+    }
+
+    /// Whether the user named a column.
+    pub(crate) fn named_by_user(&self) -> bool {
+        self.named
+    }
+
+    /// The places of the columns in a header.
+    pub(crate) fn find(&self, lines: &Lines, line: usize, header: Vec<String>) -> Result<Indices> {
+        let place = |wanted: &[String]| {
+            let found = wanted.iter().find_map(|name| header.iter().position(|column| column == name));
+            found.ok_or_else(|| lines.error(line, missing(wanted, header.iter().map(String::as_str))))
+        };
+        let text = place(&self.text)?;
+        let pair = if self.pair.is_empty() { None } else { Some(place(&self.pair)?) };
+        let label = self.label.as_ref().map(|name| place(std::slice::from_ref(name))).transpose()?;
+        Ok(Indices { text, pair, label, width: header.len() })
+    }
+
+    /// The fields of one line of JSON.
+    pub(crate) fn json_row(&self, lines: &Lines, line: usize, text: &str) -> Result<Raw> {
+        if text.trim().is_empty() {
+            return Err(lines.error(line, "the line is empty; every line holds one JSON object"));
+        }
+        let wrong = |e: serde_json::Error| {
+            // The library's own "line 1" would contradict the line of the file.
+            let cause = e.to_string();
+            let cause = cause.split(" at line").next().unwrap_or_default();
+            lines.error(line, format!("not a JSON object: {cause} at column {}", e.column()))
+        };
+        let object: Map<String, Value> = serde_json::from_str(text).map_err(wrong)?;
+        let place = |wanted: &[String]| {
+            let found = wanted.iter().find_map(|name| object.get_key_value(name));
+            found.ok_or_else(|| lines.error(line, missing(wanted, object.keys().map(String::as_str))))
+        };
+        let string = |wanted: &[String]| {
+            let (name, value) = place(wanted)?;
+            let text = value.as_str().map(str::to_owned);
+            text.ok_or_else(|| lines.error(line, format!("'{name}' is not a string")))
+        };
+        let pair = if self.pair.is_empty() { None } else { Some(string(&self.pair)?) };
+        let label = self.label.as_ref().map(|name| place(std::slice::from_ref(name))).transpose()?;
+        if let Some((name, Value::Null)) = label {
+            return Err(lines.error(line, format!("'{name}' is null; remove the row or fill it in")));
+        }
+        Ok(Raw { text: string(&self.text)?, pair, label: label.map(|(_, value)| plain(value)) })
+    }
+}
+
+impl Indices {
+    /// The fields of one row, which must be as wide as the header.
+    pub(crate) fn raw(&self, lines: &Lines, line: usize, mut fields: Vec<String>) -> Result<Raw> {
+        if fields.len() != self.width {
+            let what = format!("the row has {} fields, the header {}", fields.len(), self.width);
+            return Err(lines.error(line, what));
+        }
+        let label = self.label.map(|index| fields[index].clone());
+        let pair = self.pair.map(|index| fields[index].clone());
+        Ok(Raw { text: std::mem::take(&mut fields[self.text]), pair, label })
+    }
+}
+
+fn missing<'a>(wanted: &[String], present: impl Iterator<Item = &'a str>) -> String {
+    let present = present.collect::<Vec<_>>().join(", ");
+    let option = "name another with --text-column, --pair-column or --label-column";
+    match wanted {
+        [one] => format!("no column '{one}'; the columns are {present}"),
+        _ => format!("no column {}; the columns are {present}; {option}", wanted.join(", ")),
+    }
+}
+
+/// A label as text: JSON labels are often numbers.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,62 @@
+//! What a report remembers of its request, so that it can be repeated.
+
+use super::eval::EvalRequest;
+use super::explain::ExplainRequest;
+use super::{Read, TextInput};
+use crate::report::{RecordedFile, RecordedRequest};
+use crate::{Example, sha256_of};
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde_json::Value;
+use std::fs::File;
+use std::path::Path;
+
+/// The request of a report with the files that it names. None where a path is no Unicode: JSON cannot hold it.
+pub(super) fn recorded(
+    command: &str,
+    request: &impl Serialize,
+    files: Vec<RecordedFile>,
+) -> Option<RecordedRequest> {
+    let Ok(Value::Object(fields)) = serde_json::to_value(request) else { return None };
+    Some(RecordedRequest { command: command.to_owned(), fields, files })
+}
+
+/// Files by what they hold now.
+pub(super) fn files(reads: &[Read<'_>]) -> Result<Vec<RecordedFile>> {
+    reads.iter().map(|(_, path)| file(path)).collect()
+}
+
+fn file(path: &Path) -> Result<RecordedFile> {
+    let cannot = || format!("{}: cannot be read", path.display());
+    let hash = || sha256_of(File::open(path)?);
+    // A pipe gives what it holds once, to whoever reads it for the answer.
+    let sha256 = path.is_file().then(hash).transpose().with_context(cannot)?;
+    Ok(RecordedFile { path: path.display().to_string(), sha256 })
+}
+
+impl ExplainRequest {
+    /// The same question about one text alone.
+    pub(super) fn about(&self, example: &Example) -> Self {
+        let text = |field: usize| example.fields.get(field).map(|field| field.text.clone());
+        let texts = TextInput { text: text(0), pair: text(1), ..TextInput::default() };
+        Self { texts, label: example.label.clone(), ..self.clone() }
+    }
+
+    /// Every file that it names, the model and the cache aside, but for the standard input.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+impl EvalRequest {
+    /// Every file that it names, the model and the cache aside, but for the standard input.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+fn named(reads: Vec<Read<'_>>) -> Vec<Read<'_>> {
+    let other =
+        |(name, path): &Read<'_>| !matches!(*name, "the model" | "--cache") && path.as_os_str() != "-";
+    reads.into_iter().filter(other).collect()
+}

@@ -1,0 +1,60 @@
+use anyhow::{Result, bail};
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// More threads than this are a slip.
+const MOST_THREADS: usize = 1 << 12;
+
+/// What a run may use of the machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(default)]
+pub struct Resources {
+    /// Threads; 0 for all [default: 0 where the model runs here].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// PredictionCache for activations in bytes, such as 2GiB or 512MB; weights, and what training keeps for each, come on top
+    /// [default: 2GiB where the model runs here].
+    #[arg(long, value_name = "SIZE", value_parser = super::size::parse)]
+    pub memory: Option<usize>,
+}
+
+impl Resources {
+    /// What no machine has and no run can do with.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.threads() > MOST_THREADS {
+            bail!("--threads {} is more than any machine has; 0 means all", self.threads());
+        }
+        if self.memory == Some(0) {
+            bail!("--memory 0 leaves no room for activations");
+        }
+        Ok(())
+    }
+
+    /// As they were given: 0 for all.
+    pub(super) fn threads(&self) -> usize {
+        self.threads.unwrap_or(0)
+    }
+
+    /// How many threads that is on this machine.
+    pub(super) fn count(&self) -> usize {
+        match self.threads() {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
+    /// Bytes for activations.
+    pub(super) fn memory(&self) -> usize {
+        self.memory.unwrap_or(2 << 30)
+    }
+
+    /// A model at an address runs elsewhere.
+    pub(super) fn check_unused(&self) -> Result<()> {
+        let given = [("--threads", self.threads.is_some()), ("--memory", self.memory.is_some())];
+        match given.iter().find(|(_, given)| *given) {
+            Some((name, _)) => bail!("{name} is for models that run here; one at an address has its own"),
+            None => Ok(()),
+        }
+    }
+}

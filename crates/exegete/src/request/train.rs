@@ -1,0 +1,322 @@
+//! The request of `exegete train`: reads and checks all rows first, then trains, and leaves a Hugging Face folder.
+
+mod rows;
+
+use super::{Listener, Notice, Resources, Stop, model, needed, refuse_reads};
+use crate::train::{
+    Data, Epoch, Event, Metric, Optimiser, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun,
+    TrainingSettings, fit,
+};
+use crate::{Error, partial};
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use rows::Rows;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// What training needs of a model.
+const TRAINS: &str = "training needs weights to start from";
+
+/// What `exegete train` is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainRequest {
+    /// Rows to learn from: .tsv or .csv with a header, or .jsonl; may be given several times.
+    #[arg(long, value_name = "FILE", required = true)]
+    pub train: Vec<PathBuf>,
+    /// Rows to measure each epoch on; the best epoch's model is kept [default: the last epoch's].
+    #[arg(long, value_name = "FILE")]
+    pub dev: Option<PathBuf>,
+    /// Leave out training rows whose text, in letters and digits alone, occurs in this file.
+    #[arg(long, value_name = "FILE")]
+    pub exclude: Vec<PathBuf>,
+    /// The folder to write; an unfinished run found there is taken up again.
+    #[arg(short, long, value_name = "DIR", required = true)]
+    pub output: Option<PathBuf>,
+    /// Replace a model that the output folder already holds.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// The Hugging Face folder to start from [default: the model that is part of the program].
+    #[arg(long, value_name = "DIR")]
+    pub model: Option<PathBuf>,
+    /// Take only the config and the tokenizer of the folder, and random weights.
+    #[arg(long, requires = "model")]
+    pub from_scratch: bool,
+    /// The column that holds the text [default: the first of text, sentence, content].
+    #[arg(long, value_name = "C")]
+    pub text_column: Option<String>,
+    /// The column that holds the second text of a pair.
+    #[arg(long, value_name = "C")]
+    pub pair_column: Option<String>,
+    /// The column that holds the label: a class by name or number, labels or soft shares separated by |, or a number.
+    #[arg(long, value_name = "C", default_value_t = Self::default().label_column)]
+    pub label_column: String,
+    /// The classes in order, such as negative,positive [default: the model's own where the rows use their names, else those found in the rows].
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub labels: Option<Vec<String>>,
+    /// What is made small.
+    #[arg(long, value_enum, default_value_t)]
+    pub loss: TrainLoss,
+    /// What the best epoch is chosen by.
+    #[arg(long, value_enum, requires = "dev", default_value_t)]
+    pub metric: TrainMetric,
+    /// How often every row is seen.
+    #[arg(long, value_name = "N", default_value_t = Self::default().epochs)]
+    pub epochs: usize,
+    /// Rows a step.
+    #[arg(long, value_name = "N", default_value_t = Self::default().batch)]
+    pub batch: usize,
+    /// How the weights move.
+    #[arg(long, value_enum, default_value_t)]
+    pub optimiser: TrainOptimiser,
+    /// The learning rate at its highest.
+    #[arg(long, value_name = "X", default_value_t = Self::default().rate)]
+    pub rate: f64,
+    /// The momentum of sgd [default: 0.9 with --optimiser sgd].
+    #[arg(long, value_name = "X")]
+    pub momentum: Option<f64>,
+    /// Each layer's rate is that of the layer above times this.
+    #[arg(long, value_name = "X", default_value_t = Self::default().layer_decay)]
+    pub layer_decay: f64,
+    /// The share of all steps over which the rate rises, before it falls in a line to zero.
+    #[arg(long, value_name = "SHARE", default_value_t = Self::default().warmup)]
+    pub warmup: f64,
+    /// Weight decay of matrices: decoupled in adamw, part of the gradient in sgd.
+    #[arg(long, value_name = "X", default_value_t = Self::default().decay)]
+    pub decay: f64,
+    /// The longest gradient; longer ones are scaled down; 0 for no limit.
+    #[arg(long, value_name = "X", default_value_t = Self::default().clip)]
+    pub clip: f64,
+    /// Dropout at every place where the family has it [default: the config's rates].
+    #[arg(long, value_name = "SHARE")]
+    pub dropout: Option<f64>,
+    /// Cut training texts to this many tokens [default: as many as the model reads].
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<usize>,
+    /// The seed of order, dropout and new weights.
+    #[arg(long, value_name = "N", default_value_t)]
+    pub seed: u64,
+    /// Steps between two saved states, from which a killed run goes on; 0 for one an epoch.
+    #[arg(long, value_name = "N", default_value_t = Self::default().save_every)]
+    pub save_every: usize,
+    /// What the run may use.
+    #[serde(flatten)]
+    #[command(flatten)]
+    pub resources: Resources,
+}
+
+impl Default for TrainRequest {
+    fn default() -> Self {
+        Self {
+            train: Vec::new(),
+            dev: None,
+            exclude: Vec::new(),
+            output: None,
+            overwrite: false,
+            model: None,
+            from_scratch: false,
+            text_column: None,
+            pair_column: None,
+            label_column: "label".to_owned(),
+            labels: None,
+            loss: TrainLoss::default(),
+            metric: TrainMetric::default(),
+            epochs: 3,
+            batch: 32,
+            optimiser: TrainOptimiser::default(),
+            rate: 5e-5,
+            momentum: None,
+            layer_decay: 1.0,
+            warmup: 0.06,
+            decay: 0.01,
+            clip: 1.0,
+            dropout: None,
+            max_tokens: None,
+            seed: 0,
+            save_every: 500,
+            resources: Resources::default(),
+        }
+    }
+}
+
+/// What training makes small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum TrainLoss {
+    /// One right class a row.
+    #[default]
+    CrossEntropy,
+    /// Any number of labels a row: binary cross-entropy, summed over labels.
+    MultiLabel,
+    /// A number: half the squared error.
+    Regression,
+    /// Cross-entropy against given shares of the classes, as for distillation.
+    Soft,
+}
+
+/// What the best epoch is chosen by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum TrainMetric {
+    /// The highest accuracy; for numbers the lowest loss.
+    #[default]
+    Accuracy,
+    /// The highest macro-F1; for numbers the lowest loss.
+    MacroF1,
+    /// The lowest loss.
+    Loss,
+}
+
+/// How weights move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum TrainOptimiser {
+    /// Adam with decoupled weight decay.
+    #[default]
+    Adamw,
+    /// Gradient descent with momentum.
+    Sgd,
+}
+
+/// Trains; what was measured after each epoch. The model and `training.json` are in the output folder then.
+pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Vec<Epoch>> {
+    let folder = model::folder(request.model.as_deref(), TRAINS)?;
+    let output = needed(&request.output, "training needs a folder to write; give -o DIR")?;
+    request.resources.check()?;
+    check_output(request, output)?;
+    let mut rows = Rows::read(request)?;
+    let excluded = rows.exclude(request, tell)?;
+    rows.warn_of_leaks(request, tell);
+    let head = TrainedHead { task: rows.task, labels: rows.labels.clone() };
+    let start = match folder {
+        Some(dir) if request.from_scratch => Start::Scratch(dir.to_owned()),
+        Some(dir) => Start::Folder(dir.to_owned()),
+        None if request.from_scratch => {
+            bail!("--from-scratch takes the config and the tokenizer of a folder")
+        }
+        None => Start::Default,
+    };
+    let mut trainer = Trainer::new(&start, &head, settings(request), TrainingLoss::default())?;
+    let data = rows.data(&trainer)?;
+    if !request.from_scratch && !trainer.fresh().is_empty() {
+        tell(Notice::Note(&format!("new, from random numbers: {}", trainer.fresh().join(", "))));
+    }
+    warn_of_truncation(request, &data, &trainer, tell);
+    let (save_every, metric) = (request.save_every, metric(request.metric));
+    let run = TrainingRun { output, save_every, metric, stop: stop.clone() };
+    let epochs = fit(&mut trainer, &data, &run, &mut |event| {
+        // A run that ended while this one read its rows left a model here.
+        if matches!(event, Event::Started { .. }) {
+            model::check_output(output, request.overwrite).map_err(|e| Error::Request(e.to_string()))?;
+        }
+        tell(Notice::Training(event));
+        Ok(())
+    })?;
+    write_report(request, output, &data, &head, excluded, &epochs)?;
+    Ok(epochs)
+}
+
+/// What stands in the way, before any work is done.
+fn check_output(request: &TrainRequest, output: &Path) -> Result<()> {
+    let unfinished = output.join("training_state.safetensors").exists();
+    if !unfinished {
+        model::check_output(output, request.overwrite)?;
+    }
+    let whole = |path: &Path| path.canonicalize().ok();
+    if request.model.as_deref().and_then(whole).is_some_and(|start| Some(start) == whole(output)) {
+        bail!("{}: a run cannot write the folder it starts from", output.display());
+    }
+    let own = ["training.json", "training_state.safetensors"].map(|name| output.join(name));
+    refuse_reads(&[crate::files_of_folder(output), own.into()].concat(), &request.reads())?;
+    if request.momentum.is_some() && request.optimiser != TrainOptimiser::Sgd {
+        bail!("--momentum is for --optimiser sgd; adamw has constants of its own");
+    }
+    Ok(())
+}
+
+fn settings(request: &TrainRequest) -> TrainingSettings {
+    TrainingSettings {
+        epochs: request.epochs,
+        batch: request.batch,
+        optimiser: match request.optimiser {
+            TrainOptimiser::Adamw => Optimiser::ADAM_W,
+            TrainOptimiser::Sgd => Optimiser::Sgd { momentum: request.momentum.unwrap_or(0.9) },
+        },
+        rate: request.rate,
+        layer_decay: request.layer_decay,
+        warmup: request.warmup,
+        decay: request.decay,
+        clip: (request.clip != 0.0).then_some(request.clip),
+        dropout: request.dropout,
+        max_tokens: request.max_tokens,
+        seed: request.seed,
+        threads: request.resources.threads(),
+        memory_bytes: request.resources.memory(),
+    }
+}
+
+fn metric(metric: TrainMetric) -> Metric {
+    match metric {
+        TrainMetric::Accuracy => Metric::Accuracy,
+        TrainMetric::MacroF1 => Metric::MacroF1,
+        TrainMetric::Loss => Metric::Loss,
+    }
+}
+
+fn warn_of_truncation(request: &TrainRequest, data: &Data, trainer: &Trainer, tell: Listener<'_>) {
+    let longest = trainer.model().card().max_tokens;
+    let learned = request.max_tokens.unwrap_or(longest).min(longest);
+    for (kind, rows, most) in [("training", &data.train, learned), ("dev", &data.dev, longest)] {
+        let cut = rows.iter().filter(|sample| sample.row.encoded.truncated).count();
+        if cut > 0 {
+            let all = rows.len();
+            tell(Notice::Warning(&format!("{cut} of {all} {kind} texts cut to {most} tokens")));
+        }
+    }
+}
+
+/// `training.json` beside the weights: how this model came to be.
+fn write_report(
+    request: &TrainRequest,
+    output: &Path,
+    data: &Data,
+    head: &TrainedHead,
+    excluded: usize,
+    epochs: &[Epoch],
+) -> Result<()> {
+    let seconds: f64 = epochs.iter().map(|epoch| epoch.seconds).sum();
+    let rows = data.train.len() * epochs.len();
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let report = json!({
+        "schema": "exegete.training/1",
+        "version": env!("CARGO_PKG_VERSION"),
+        "start": {"model": request.model.as_deref().map_or_else(|| Some(crate::DEFAULT.to_owned()), name), "from_scratch": request.from_scratch},
+        "task": head.task,
+        "labels": head.labels,
+        "data": {
+            "train": request.train.iter().map(|path| name(path)).collect::<Vec<_>>(),
+            "train_rows": data.train.len(),
+            "dev": request.dev.as_deref().map(name),
+            "dev_rows": data.dev.len(),
+            "excluded_rows": excluded,
+        },
+        "settings": {
+            "loss": format!("{:?}", request.loss), "epochs": request.epochs, "batch": request.batch,
+            "optimiser": format!("{:?}", request.optimiser), "rate": request.rate, "momentum": request.momentum,
+            "layer_decay": request.layer_decay, "warmup": request.warmup, "decay": request.decay, "clip": request.clip,
+            "dropout": request.dropout, "max_tokens": request.max_tokens, "seed": request.seed,
+        },
+        "epochs": epochs,
+        "examples_per_second": if seconds > 0.0 { rows as f64 / seconds } else { 0.0 },
+    });
+    let path = output.join("training.json");
+    let text = serde_json::to_string_pretty(&report)?;
+    partial::write(&path, text.as_bytes()).with_context(|| format!("{}: cannot be written", path.display()))
+}

@@ -1,0 +1,261 @@
+//! The rows of a training run: read whole and checked, with file and line, before any work begins.
+
+use super::{TrainLoss, TrainRequest};
+use crate::request::input::TextReader;
+use crate::request::{Listener, Notice, TextInput, model};
+use crate::task::{CLASSIFICATION, Classes, MULTI_LABEL, REGRESSION};
+use crate::train::{Data, Sample, Trainer};
+use crate::{Example, Label, Task, class_index};
+use anyhow::{Result, bail};
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What was read.
+pub(super) struct Rows {
+    pub(super) train: Vec<Labelled>,
+    pub(super) dev: Vec<Labelled>,
+    pub(super) labels: Vec<String>,
+    pub(super) task: &'static dyn Task,
+}
+
+/// One row with its right answer.
+pub(super) struct Labelled {
+    example: Example,
+    label: Label,
+    place: Place,
+}
+
+/// Where a row comes from.
+#[derive(Clone)]
+struct Place {
+    file: Arc<str>,
+    line: usize,
+}
+
+impl Place {
+    fn error(&self, what: impl std::fmt::Display) -> anyhow::Error {
+        anyhow::anyhow!("{}: line {}: {what}", self.file, self.line)
+    }
+}
+
+impl Rows {
+    /// Reads every file, finds out what the labels are, and checks each row against them.
+    pub(super) fn read(request: &TrainRequest) -> Result<Self> {
+        let task: &'static dyn Task = match request.loss {
+            TrainLoss::CrossEntropy | TrainLoss::Soft => &CLASSIFICATION,
+            TrainLoss::MultiLabel => &MULTI_LABEL,
+            TrainLoss::Regression => &REGRESSION,
+        };
+        let mut train = Vec::new();
+        for path in &request.train {
+            train.extend(read(request, path, true)?);
+        }
+        let dev =
+            request.dev.as_deref().map(|path| read(request, path, true)).transpose()?.unwrap_or_default();
+        let labels = labels(request, task, &train)?;
+        let labelled = |rows: Vec<(Example, Place)>| {
+            let one = |(example, place): (Example, Place)| {
+                let given = example.label.as_deref().unwrap_or_default();
+                let label = parse(request.loss, &labels, given.trim()).map_err(|what| place.error(what))?;
+                Ok(Labelled { example, label, place })
+            };
+            rows.into_iter().map(one).collect::<Result<Vec<_>>>()
+        };
+        Ok(Self { train: labelled(train)?, dev: labelled(dev)?, labels, task })
+    }
+
+    /// Takes out the training rows whose text occurs in one of the files to exclude; how many.
+    pub(super) fn exclude(&mut self, request: &TrainRequest, tell: Listener<'_>) -> Result<usize> {
+        let mut forbidden = HashSet::new();
+        for path in &request.exclude {
+            forbidden.extend(read(request, path, false)?.iter().map(|(example, _)| normal_form(example)));
+        }
+        let before = self.train.len();
+        self.train.retain(|row| !forbidden.contains(&normal_form(&row.example)));
+        let gone = before - self.train.len();
+        if !request.exclude.is_empty() {
+            let what = format!("left out {gone} of {before} training rows that occur in an excluded file");
+            tell(Notice::Note(&what));
+        }
+        if self.train.is_empty() {
+            bail!("no training rows are left");
+        }
+        Ok(gone)
+    }
+
+    /// A measured text that was also learned from flatters the figure.
+    pub(super) fn warn_of_leaks(&self, request: &TrainRequest, tell: Listener<'_>) {
+        let learned: HashSet<String> = self.train.iter().map(|row| normal_form(&row.example)).collect();
+        let both = self.dev.iter().filter(|row| learned.contains(&normal_form(&row.example))).count();
+        if let (Some(dev), true) = (&request.dev, both > 0) {
+            let (rows, dev) = (self.dev.len(), dev.display());
+            tell(Notice::Warning(&format!(
+                "{both} of {rows} rows of {dev} are also training rows; --exclude {dev} leaves them out"
+            )));
+        }
+    }
+
+    /// The rows as the model reads them.
+    pub(super) fn data(&self, trainer: &Trainer) -> Result<Data> {
+        type Encode = fn(&Trainer, &Example, Label) -> crate::Result<Sample>;
+        let samples = |rows: &[Labelled], encode: Encode| {
+            let one = |row: &Labelled| {
+                let sample = encode(trainer, &row.example, row.label.clone());
+                sample.map_err(|error| row.place.error(error))
+            };
+            rows.iter().map(one).collect::<Result<Vec<_>>>()
+        };
+        Ok(Data {
+            train: samples(&self.train, Trainer::sample)?,
+            dev: samples(&self.dev, Trainer::measured)?,
+        })
+    }
+}
+
+/// Lower case, letters and digits only: two texts that agree in this are the same text.
+fn normal_form(example: &Example) -> String {
+    let fields = example
+        .fields
+        .iter()
+        .map(|field| field.text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect::<String>());
+    fields.collect::<Vec<_>>().join("\n")
+}
+
+/// Every row of a file.
+fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Example, Place)>> {
+    let texts = TextInput {
+        input: Some(path.to_owned()),
+        text_column: request.text_column.clone(),
+        pair_column: request.pair_column.clone(),
+        label_column: with_label.then(|| request.label_column.clone()),
+        ..TextInput::default()
+    };
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt")) && with_label {
+        bail!("{}: a .txt file has no labels; give a .tsv, .csv or .jsonl file", path.display());
+    }
+    let mut source = TextReader::open(&texts, &CLASSIFICATION)?;
+    let file: Arc<str> = source.name().into();
+    let mut rows = Vec::new();
+    while let Some(example) = source.read()? {
+        rows.push((example, Place { file: file.clone(), line: source.line() }));
+    }
+    if rows.is_empty() { bail!("{file}: holds no rows") } else { Ok(rows) }
+}
+
+/// The classes: those on the command line, else the model's own where they cover the data, else those found.
+fn labels(request: &TrainRequest, task: &dyn Task, train: &[(Example, Place)]) -> Result<Vec<String>> {
+    let given: Vec<String> = request.labels.iter().flatten().map(|label| label.trim().to_owned()).collect();
+    if !task.gives_probabilities() {
+        return match &given[..] {
+            [] => Ok(vec!["value".to_owned()]),
+            [one] => Ok(vec![one.clone()]),
+            _ => bail!("a regression has one output, --labels names {}", given.len()),
+        };
+    }
+    let own = own_labels(request);
+    if !given.is_empty() {
+        if let Some(twice) = (1..given.len()).find(|&i| given[..i].contains(&given[i])) {
+            bail!("the label '{}' is named twice", given[twice]);
+        }
+        if let Some(own) = own.filter(|own| *own != given && own.len() == given.len())
+            && own.iter().all(|label| given.contains(label))
+        {
+            bail!("--labels names the model's own labels in another order; its head has {}", own.join(","));
+        }
+        return Ok(given);
+    }
+    let mut found = BTreeSet::new();
+    let mut count = 0;
+    for (example, place) in train {
+        let label = example.label.as_deref().unwrap_or_default().trim();
+        if request.loss == TrainLoss::CrossEntropy {
+            found.insert(label.to_owned());
+        } else {
+            let parts = split(label).map_err(|what| place.error(what))?;
+            count = count.max(parts.len());
+            found.extend(parts);
+        }
+    }
+    if request.loss == TrainLoss::Soft {
+        return Ok(own.filter(|own| own.len() == count).unwrap_or_else(|| numbered(count)));
+    }
+    if let Some(own) = own.filter(|own| found.iter().all(|name| own.contains(name))) {
+        return Ok(own);
+    }
+    sorted(found.into_iter().filter(|name| !name.is_empty()).collect(), request, task)
+}
+
+/// Names in their order, numbers in theirs: 10 comes after 9.
+fn sorted(mut found: Vec<String>, request: &TrainRequest, task: &dyn Task) -> Result<Vec<String>> {
+    if found.iter().all(|name| name.parse::<f64>().is_ok()) {
+        found.sort_by(|a, b| f64::total_cmp(&a.parse().unwrap_or(0.0), &b.parse().unwrap_or(0.0)));
+    }
+    match found.len() {
+        0 => bail!("there are no labels in column '{}'", request.label_column),
+        1 if task.least_labels() > 1 => bail!(
+            "every row has the label '{}'; a classifier needs at least two classes, or --loss regression",
+            found[0]
+        ),
+        _ => Ok(found),
+    }
+}
+
+fn numbered(count: usize) -> Vec<String> {
+    (0..count).map(|class| class.to_string()).collect()
+}
+
+/// The classes of the model to start from, where it is a classifier.
+fn own_labels(request: &TrainRequest) -> Option<Vec<String>> {
+    let own = model::open(request.model.as_deref(), 1).ok()?;
+    let classifies = own.card().task.classes() != Classes::None;
+    (classifies && !request.from_scratch).then(|| own.card().labels.clone())
+}
+
+/// One row's label, or what is wrong with it.
+fn parse(loss: TrainLoss, labels: &[String], given: &str) -> Result<Label, String> {
+    let known = || labels.join(", ");
+    let class = |name: &str| {
+        class_index(labels, name).ok_or_else(|| format!("the label '{name}' is none of {}", known()))
+    };
+    let number = |text: &str| {
+        let number = text.trim().parse::<f32>().ok().filter(|number| number.is_finite());
+        number.ok_or_else(|| format!("'{text}' is not a number"))
+    };
+    match loss {
+        TrainLoss::CrossEntropy if given.is_empty() => Err("the label is empty".to_owned()),
+        TrainLoss::CrossEntropy => class(given).map(Label::Class),
+        TrainLoss::Regression => number(given).map(Label::Value),
+        TrainLoss::MultiLabel => {
+            let mut targets = vec![0.0; labels.len()];
+            for name in split(given)? {
+                targets[class(&name)?] = 1.0;
+            }
+            Ok(Label::Labels(targets))
+        }
+        TrainLoss::Soft => {
+            let shares = split(given)?.iter().map(|part| number(part)).collect::<Result<Vec<f32>, _>>()?;
+            let sum: f32 = shares.iter().sum();
+            if shares.len() != labels.len() {
+                return Err(format!("{} shares for the {} classes {}", shares.len(), labels.len(), known()));
+            }
+            if (sum - 1.0).abs() > 1e-3 || shares.iter().any(|&share| share < 0.0) {
+                return Err(format!("the shares {given} are no distribution: they sum to {sum}"));
+            }
+            Ok(Label::Soft(shares))
+        }
+    }
+}
+
+/// Several values in one field: separated by |, or a JSON list.
+fn split(given: &str) -> Result<Vec<String>, String> {
+    if given.trim_start().starts_with('[') {
+        let list: Vec<serde_json::Value> =
+            serde_json::from_str(given).map_err(|_| format!("'{given}' is not a JSON list"))?;
+        return Ok(list.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect());
+    }
+    if given.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(given.split('|').map(|part| part.trim().to_owned()).collect())
+}

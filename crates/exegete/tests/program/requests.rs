@@ -1,0 +1,52 @@
+//! `exegete schema`.
+
+use crate::harness::{assert_error, exegete};
+use exegete::request::SCHEMAS;
+use serde_json::Value;
+
+#[test]
+fn every_schema_is_printed() {
+    for (name, schema) in SCHEMAS {
+        let args: Vec<&str> = std::iter::once("schema").chain(name.split(' ')).collect();
+        let run = exegete(&args);
+        let printed: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!((run.code, &printed), (0, &schema()), "{name}");
+        assert_eq!(printed["$schema"], "https://json-schema.org/draft/2020-12/schema");
+        for (field, said) in printed["properties"].as_object().unwrap().iter().filter(|_| name != "report") {
+            let whole = said["type"].is_string() || said["type"].is_array();
+            assert!(
+                whole && said.get("default").is_some() && said["description"].is_string(),
+                "{name} {field}: {said}"
+            );
+        }
+    }
+}
+
+/// The defaults of a schema are a request that fits it, and nothing unknown does.
+#[test]
+fn defaults_fit_their_schema() {
+    for (name, schema) in SCHEMAS.into_iter().filter(|(name, _)| *name != "report") {
+        let schema = schema();
+        let defaults = schema["properties"].as_object().unwrap().iter();
+        let mut request: Value = defaults
+            .map(|(field, said)| (field.clone(), said["default"].clone()))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        assert_eq!(exegete_testkit::misfits(&schema, &request), [""; 0], "{name}");
+        request["colour"] = "red".into();
+        assert_eq!(exegete_testkit::misfits(&schema, &request).len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_schema_has_a_near_one() {
+    for (args, said) in [
+        (&["explian"][..], "did you mean 'explain'?"),
+        (&["model", "inof"], "did you mean 'model info'?"),
+        (&["model"], "model info"),
+        (&["weather"], "they are explain, eval"),
+        (&[], "NAME"),
+    ] {
+        assert_error(&exegete(&[&["schema"], args].concat()), &[said]);
+    }
+}

@@ -1,0 +1,124 @@
+//! From what a method found to an item of a report.
+
+use crate::cost::afford;
+use crate::evidence::{Evidence, Level};
+use crate::question::{INPUT, words_or_input};
+use crate::registry::{Info, Method, SearchMethod};
+use crate::{ConfiguredMethod, Normalise, Question, RawAttribution, RawScores};
+use exegete_core::report::{
+    Attribution, Cell, Checks, Completeness, Item, Subject, Table, TokenText, UnitText,
+};
+use exegete_core::{Error, Result, Rules, Site};
+use std::collections::BTreeMap;
+
+/// The scores of a method with their evidence.
+pub(crate) fn attribution(
+    job: &Question<'_>,
+    chosen: &ConfiguredMethod,
+    evidence: &mut Evidence<'_>,
+    level: Level,
+) -> Result<Item> {
+    if chosen.own_site() && job.site != words_or_input(job.model) {
+        return Err(Error::Request(format!("{} has a place of its own; leave --site out", chosen.info.name)));
+    }
+    let explained = chosen.explain(job)?;
+    let site = explained.info(job)?.map(|info| info.site);
+    let mut subject = subject_of(job, chosen, &explained)?;
+    let completeness = explained.completeness(job)?;
+    let (Some(tokens), Some(values)) = (explained.tokens(job)?, explained.units(job)?) else {
+        return Ok(Item::Table(units_of(&subject, site, &explained, completeness)));
+    };
+    let checks = Checks { completeness, ..Checks::default() };
+    let checks = evidence.check(level, &explained, Some(chosen), checks)?;
+    let factor = chosen.factor(&values);
+    if chosen.normalise != Normalise::None {
+        subject.params.insert("normalised_by".into(), (1.0 / factor).into());
+    }
+    let by = |values: Vec<f64>| values.into_iter().map(|v| factor * v).collect::<Vec<f64>>();
+    Ok(Item::Attribution(Box::new(Attribution {
+        subject,
+        site: site.unwrap_or(INPUT).to_string(),
+        tokens: TokenText::of(job.encoded()),
+        token_values: by(tokens),
+        units: UnitText::of(job.encoded(), &job.units),
+        values: by(values),
+        errors: by(explained.unit_errors(job).unwrap_or_default()),
+        checks,
+    })))
+}
+
+/// What a search finds.
+pub(crate) fn found(job: &Question<'_>, info: &Info, finder: &dyn SearchMethod) -> Result<Item> {
+    let units = job.units.len();
+    afford(info, finder.most_rows(units), units, job.driver.memory_bytes)?;
+    finder.find(job, subject(job, info, finder.params(), &[])?)
+}
+
+/// What the scores of a method are about.
+pub(crate) fn subject_of(
+    job: &Question<'_>,
+    chosen: &ConfiguredMethod,
+    explained: &RawAttribution,
+) -> Result<Subject> {
+    let params = chosen.reported(explained, &job.with_baselines_of(chosen));
+    subject(job, chosen.info, params, &explained.notes)
+}
+
+fn subject(
+    job: &Question<'_>,
+    info: &Info,
+    params: BTreeMap<String, serde_json::Value>,
+    more: &[String],
+) -> Result<Subject> {
+    let (encoded, output) = (job.encoded(), job.output()?);
+    let mut notes = Vec::new();
+    if encoded.truncated {
+        notes.push(format!("the text was cut to the {} tokens that the model reads", encoded.len()));
+    }
+    notes.extend_from_slice(more);
+    // The prediction's own run says it already, unless the target lies inside the model.
+    let value = match job.target.is_neuron() {
+        true => job.read_own(&[], &[], Rules::Gradient)?.value,
+        false => job.target.value_of(job.card(), &output)?,
+    };
+    Ok(Subject {
+        method: info.name.to_owned(),
+        params,
+        input: encoded.fields.clone(),
+        prediction: job.model.scored(encoded, &output)?,
+        target: job.target.to_string(),
+        value,
+        notes,
+    })
+}
+
+/// A site without tokens has units only: the strongest of them, as a table.
+fn units_of(
+    subject: &Subject,
+    site: Option<Site>,
+    explained: &RawAttribution,
+    completeness: Option<Completeness>,
+) -> Table {
+    const MOST: usize = 50;
+    let RawScores::Elements(values, _) = &explained.scores else { unreachable!("token scores have tokens") };
+    let site = site.unwrap_or(INPUT).to_string();
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values.data[b].abs().total_cmp(&values.data[a].abs()));
+    let row = |&i: &usize| vec![Cell::Number(i as f64), Cell::Number(f64::from(values.data[i]))];
+    let mut notes = subject.notes.clone();
+    if let Some(completeness) = completeness {
+        notes.push(format!(
+            "all {} units sum to {:.6}, of a difference of {:.6} (gap {:.2} %)",
+            values.len(),
+            completeness.sum,
+            completeness.difference,
+            100.0 * completeness.gap
+        ));
+    }
+    Table {
+        title: format!("{} of {} at {site}, strongest units first", subject.method, subject.target),
+        columns: vec!["unit".into(), "score".into()],
+        rows: order.iter().take(MOST).map(row).collect(),
+        notes,
+    }
+}

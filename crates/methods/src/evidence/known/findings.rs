@@ -1,0 +1,106 @@
+//! What a verdict says is what its findings say.
+
+use super::{Bench, Level, scored};
+use crate::evidence::CHECKS;
+use exegete_core::report::{Checks, Finding, Verdict};
+use exegete_core::task;
+use std::collections::BTreeSet;
+
+const TEXT: &str = "p5 n20 p10 p90 n2 p4 n1 p70 a p3 n15 p8 p2 n4 p30 p1 n30 p6 b p3";
+
+/// The verdict on the weights of the words times a factor.
+fn verdict(text: &str, factor: f64) -> Verdict {
+    let bench = Bench::new(&task::CLASSIFICATION, 1.0, text, "predicted");
+    let values: Vec<f64> = bench.oracle().iter().map(|weight| factor * weight).collect();
+    bench.check(&values, true).verdict.unwrap()
+}
+
+fn finding<'v>(verdict: &'v Verdict, check: &str) -> &'v Finding {
+    verdict.findings.iter().find(|finding| finding.check == check).unwrap()
+}
+
+/// Whether a number keeps its threshold, as `docs/evidence.md` has it.
+pub(super) fn keeps(Finding { check, measured, threshold, .. }: &Finding) -> bool {
+    let (measured, threshold) = (measured.unwrap(), threshold.unwrap());
+    match check.as_str() {
+        "completeness" | "cancelling" | "randomisation" | "sensitivity" => measured <= threshold,
+        "distinct_scores" | "stability" => measured >= threshold,
+        "comprehensiveness" | "infidelity" => measured > threshold,
+        "sufficiency" => measured < threshold,
+        "leave_one_out" if threshold == 0.0 => measured > threshold,
+        "leave_one_out" => measured >= threshold,
+        _ => panic!("{check} is never judged"),
+    }
+}
+
+#[test]
+fn every_check_has_a_name_that_the_page_explains() {
+    let page = include_str!("../../../../../docs/evidence.md");
+    let explains = |line: &str, name: &str| {
+        let row = line.strip_prefix("| ").and_then(|row| row.split(" |").next()) == Some(name);
+        row || line.strip_prefix("### ").is_some_and(|title| title.split(" and ").any(|part| part == name))
+    };
+    let mut names = BTreeSet::new();
+    for check in CHECKS {
+        let name = check.name.replace('_', " ");
+        assert!(page.lines().any(|line| explains(line, &name)), "docs/evidence.md does not explain '{name}'");
+        assert!(names.insert(check.name), "two checks are called '{name}'");
+    }
+    assert!(!page.lines().any(|line| explains(line, "top half")));
+}
+
+#[test]
+fn right_and_wrong_scores_are_told_apart_by_number() {
+    let (right, wrong) = (verdict(TEXT, 1.0), verdict(TEXT, -1.0));
+    let expected = ["flip", "distinct_scores", "comprehensiveness", "sufficiency", "leave_one_out"];
+    for (verdict, passed) in [(&right, true), (&wrong, false)] {
+        let names: Vec<&str> = verdict.findings.iter().map(|finding| finding.check.as_str()).collect();
+        assert_eq!(names, expected);
+        for name in &expected[2..] {
+            assert_eq!(finding(verdict, name).passed, Some(passed), "{name}");
+            assert_eq!(keeps(finding(verdict, name)), passed, "{name}");
+        }
+        assert_eq!(verdict.failures.len(), if passed { 0 } else { 3 });
+    }
+    let flip = finding(&right, "flip");
+    assert_eq!((flip.measured, flip.threshold, flip.passed), (Some(2.0), None, None));
+    let flat = verdict(TEXT, 0.0);
+    let distinct = finding(&flat, "distinct_scores");
+    assert_eq!((distinct.measured, distinct.threshold, distinct.passed), (Some(1.0), Some(2.0), Some(false)));
+    assert!(flat.failures[0].starts_with("all 20 scores are 0"));
+}
+
+#[test]
+fn what_a_text_cannot_show_is_undecided() {
+    let short = verdict("p5 n20 p10", 1.0);
+    let found = finding(&short, "leave_one_out");
+    assert!(found.measured.is_some() && found.passed.is_none(), "{found:?}");
+    let one = verdict("p5", 1.0);
+    let found = finding(&one, "comprehensiveness");
+    assert!(found.measured.is_some() && found.threshold.is_none() && found.passed.is_none(), "{found:?}");
+    assert_eq!(finding(&one, "leave_one_out").measured, None);
+    assert!(one.findings.iter().all(|finding| finding.check != "distinct_scores"), "it does not apply");
+}
+
+/// What is no number is written as null and does not pass.
+#[test]
+fn sums_are_judged_as_well() {
+    let bench = Bench::new(&task::CLASSIFICATION, 1.0, TEXT, "predicted");
+    let judged = |sum: f64, difference: f64| {
+        let sums = exegete_core::report::Completeness::new([sum], difference);
+        let checks = Checks { completeness: Some(sums), ..Checks::default() };
+        let explained = scored(&bench.oracle(), true);
+        let verdict =
+            bench.evidence().check(Level::Default, &explained, None, checks).unwrap().verdict.unwrap();
+        ["completeness", "cancelling"].map(|name| finding(&verdict, name).clone())
+    };
+    let [gap, cancelling] = judged(1.0, 1.0);
+    assert_eq!((gap.measured, gap.threshold, gap.passed), (Some(0.0), Some(0.05), Some(true)));
+    assert!(cancelling.passed == Some(true) && keeps(&cancelling), "{cancelling:?}");
+    let [gap, _] = judged(f64::NAN, 1.0);
+    assert_eq!((gap.measured, gap.passed), (None, Some(false)));
+    let [gap, _] = judged(1.0, 1e-9);
+    assert!(gap.passed == Some(false) && !keeps(&gap), "{gap:?}");
+    let [_, cancelling] = judged(0.0, 0.0);
+    assert_eq!((cancelling.measured, cancelling.threshold, cancelling.passed), (None, Some(100.0), None));
+}

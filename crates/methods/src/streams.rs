@@ -1,0 +1,106 @@
+//! Every use of random numbers, each with a stream of its own: two that share one would see the same numbers under the same seed.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// What random numbers are for. A number is part of every result drawn from it, so it stays once it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Stream {
+    /// Baselines and places on the way from them, of `gradient_shap`.
+    GradientShap = 1,
+    /// Noise of the noise tunnel.
+    Noise = 2,
+    /// Orders of words, of `permutation_shap`.
+    PermutationShap = 11,
+    /// Coalitions of `kernel_shap`.
+    KernelShap = 12,
+    /// Orders within the tree of `partition_shap`.
+    PartitionShap = 13,
+    /// Rows of `lime`.
+    Lime = 21,
+    /// Rankings beside an explanation's own.
+    Rankings = 101,
+    /// Sets of words beside those that flip the decision.
+    FlipSets = 102,
+    /// Noise of the check `sensitivity`.
+    Sensitivity = 103,
+    /// Noise of the check `infidelity`.
+    Infidelity = 104,
+    /// Noise of the check `stability`.
+    Stability = 105,
+    /// Draws of `anchors`.
+    Anchors = 201,
+    /// Sets of words of `input_reduction`.
+    InputReduction = 202,
+    /// Sets of words of `flipping_set`.
+    FlippingSet = 203,
+    /// Flips beside those of `hotflip`.
+    Hotflip = 204,
+    /// Texts, starts and triggers of `triggers`.
+    Triggers = 205,
+    /// Parameters of a randomised model, one stream a part of the model from here on.
+    Parameters = 1000,
+    /// Random scores beside those of judged methods, one stream a text from here on.
+    Scores = 1 << 40,
+    /// Words in place of hidden ones, one stream a draw and unit from here on.
+    Words = 1 << 41,
+}
+
+impl Stream {
+    /// All there are, by number.
+    pub const ALL: [Self; 19] = [
+        Self::GradientShap,
+        Self::Noise,
+        Self::PermutationShap,
+        Self::KernelShap,
+        Self::PartitionShap,
+        Self::Lime,
+        Self::Rankings,
+        Self::FlipSets,
+        Self::Sensitivity,
+        Self::Infidelity,
+        Self::Stability,
+        Self::Anchors,
+        Self::InputReduction,
+        Self::FlippingSet,
+        Self::Hotflip,
+        Self::Triggers,
+        Self::Parameters,
+        Self::Scores,
+        Self::Words,
+    ];
+
+    /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
+    pub fn random(self, seed: u64, place: u64) -> ChaCha8Rng {
+        debug_assert!(Self::ALL.contains(&self), "{self:?} is missing in Stream::ALL");
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream((self as u64).wrapping_add(place));
+        random
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::RngExt;
+
+    /// The compiler refuses equal numbers; that streams with many places do not reach into others is left to check.
+    #[test]
+    fn all_streams_differ() {
+        let numbers: Vec<u64> = Stream::ALL.iter().map(|&stream| stream as u64).collect();
+        assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+        let many = [Stream::Parameters, Stream::Scores, Stream::Words];
+        assert!(
+            Stream::ALL.ends_with(&many),
+            "places count upward, so nothing may follow but other such streams"
+        );
+        let first = |stream: &Stream| stream.random(0, 0).random::<u64>();
+        let mut drawn: Vec<u64> = Stream::ALL.iter().map(first).collect();
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn.len(), Stream::ALL.len());
+        // A place further is the next stream, and a stream that another reaches is the same numbers.
+        assert_eq!(first(&Stream::Noise), Stream::GradientShap.random(0, 1).random::<u64>());
+    }
+}
