@@ -96,6 +96,10 @@ pub enum Axis {
     Token,
     /// One entry a token of the text itself, special ones left out.
     Content,
+    /// One entry a token of one field of a pair, its markers included: the tokens of this type.
+    FieldToken(u32),
+    /// One entry a token of one field of a pair, special ones left out.
+    FieldContent(u32),
     /// One entry a sentence of the text.
     Sentence,
     /// One entry a place of the text that is being written: the tokens of type 1.
@@ -114,6 +118,12 @@ impl Axis {
         match self {
             Self::Token => encoded.len(),
             Self::Content => encoded.tokens.iter().filter(|token| !token.special).count(),
+            Self::FieldToken(field) => {
+                encoded.tokens.iter().filter(|token| token.type_id == field).count()
+            }
+            Self::FieldContent(field) => {
+                encoded.tokens.iter().filter(|token| token.type_id == field && !token.special).count()
+            }
             Self::Sentence => Units::Sentence.of(encoded).len(),
             Self::Target => encoded.tokens.iter().filter(|token| token.type_id == 1).count(),
             Self::Head(n) | Self::Unit(n) | Self::Class(n) => n,
@@ -126,6 +136,8 @@ impl fmt::Display for Axis {
         match self {
             Self::Token => f.write_str("token"),
             Self::Content => f.write_str("content"),
+            Self::FieldToken(field) => write!(f, "token of field {field}"),
+            Self::FieldContent(field) => write!(f, "content of field {field}"),
             Self::Sentence => f.write_str("sentence"),
             Self::Target => f.write_str("target"),
             Self::Head(n) => write!(f, "head {n}"),
@@ -331,6 +343,8 @@ mod tests {
         encoded.tokens[0].special = true;
         let lengths = [Axis::Token, Axis::Content, Axis::Sentence, Axis::Target, Axis::Unit(5)];
         assert_eq!(lengths.map(|axis| axis.len(&encoded)), [8, 7, 3, 1, 5]);
+        let fields = [Axis::FieldToken(0), Axis::FieldContent(0), Axis::FieldToken(1), Axis::FieldContent(1)];
+        assert_eq!(fields.map(|axis| axis.len(&encoded)), [7, 6, 1, 1]);
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! The model that is part of the program: `default/README.md` says what it is and how well it does.
 
 use crate::assemble::{Assembly, assemble};
+use crate::blueprint::Blueprint;
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::opened::Opened;
 use crate::tokenizer::Tokenizer;
 use exegete_core::Result;
 use exegete_engine::Real;
+use std::sync::Arc;
 
 /// What the user calls it.
 pub const DEFAULT: &str = "default";
@@ -40,9 +42,10 @@ pub(crate) fn checkpoint() -> Result<Checkpoint> {
 /// Opens the default model with this many threads.
 pub(crate) fn open<T: Real>(threads: usize) -> Result<Opened<T>> {
     let config = config()?;
-    let tokenizer = Some(tokenizer(&config)?);
+    let tokenizer = Some(Arc::new(tokenizer(&config)?) as _);
     let checkpoint = checkpoint()?;
     let fingerprint = checkpoint.fingerprint(config.source.as_bytes());
     let (name, place) = (DEFAULT.to_owned(), "default model".to_owned());
-    assemble(&checkpoint, Assembly { name, place, config, tokenizer, fingerprint, threads })
+    let blueprint = Blueprint::Encoder(config);
+    assemble(&checkpoint, Assembly { name, place, blueprint, tokenizer, fingerprint, threads })
 }

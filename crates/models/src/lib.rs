@@ -7,6 +7,7 @@
 //! 4. [`connect`] gives whatever answers over HTTP or a pipe as a [`Model`] that predicts and no more.
 
 mod assemble;
+mod blueprint;
 pub mod blocks;
 pub mod checkpoint;
 pub mod config;
@@ -31,6 +32,8 @@ mod rules;
 /// One forward run: rows, plan, tape, and the named places.
 pub mod run;
 mod save;
+/// Recurrent, convolutional and attentive classifiers over words.
+pub mod small;
 pub mod tokenizer;
 pub mod train;
 /// Named parameters and where they come from.

@@ -1,4 +1,5 @@
 use crate::assemble::{Assembly, assemble};
+use crate::blueprint::Blueprint;
 use crate::config::Config;
 use crate::opened::Opened;
 use crate::weights::{TensorSource, Wanted, matrix};
@@ -40,15 +41,15 @@ pub fn random_bert(size: &BertSize, options: &LoadOptions) -> Result<Arc<dyn Mod
 }
 
 fn build<T: Real>(size: &BertSize, threads: usize) -> Result<Opened<T>> {
-    let config = Config::parse(format!(
+    let blueprint = Blueprint::Encoder(Config::parse(format!(
         r#"{{"model_type": "bert", "architectures": ["BertForSequenceClassification"], "hidden_size": {},
             "num_hidden_layers": {}, "num_attention_heads": {}, "intermediate_size": {}, "vocab_size": {},
             "max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu", "layer_norm_eps": 1e-12}}"#,
         size.hidden, size.layers, size.heads, size.inner, size.vocabulary
-    ))?;
+    ))?);
     let (name, place) = ("random BERT".to_owned(), "random BERT".to_owned());
     let fingerprint = "random".to_owned();
-    assemble(&Random, Assembly { name, place, config, tokenizer: None, fingerprint, threads })
+    assemble(&Random, Assembly { name, place, blueprint, tokenizer: None, fingerprint, threads })
 }
 
 /// Every parameter there is, with initial values that depend on nothing but its name.

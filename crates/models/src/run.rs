@@ -189,8 +189,10 @@ impl<'a, T: Scalar> Run<'a, T> {
         let given = self.rows.iter().filter_map(|row| row.start.as_ref());
         let data: Vec<T> =
             given.flat_map(|start| start.data.iter().map(|&x| T::from_f64(x.into()))).collect();
-        let by_token = self.sites.get(site)?.axes.first() == Some(&Axis::Token);
-        let rows = if by_token { self.segments.total() } else { self.rows.len() };
+        // Values that have a row for each token, or sentence, or only one for the text.
+        let first = self.sites.get(site)?.axes.first().filter(|axis| !matches!(axis, Axis::Unit(_) | Axis::Class(_)));
+        let lens = |axis: &Axis| self.rows.iter().map(|row| axis.len(&row.encoded)).sum();
+        let rows = first.map_or(self.rows.len(), lens);
         Ok(Tensor::new(rows, data.len() / rows.max(1), data).into())
     }
 
@@ -210,6 +212,28 @@ impl<'a, T: Scalar> Run<'a, T> {
         }
         self.kept.insert(site, Kept { var: value.clone(), parts });
         Ok(value)
+    }
+
+    /// What somebody changes at a place that is computed in steps, and whether gradients at it will be asked for; none
+    /// where nobody looks. The value then goes to [`Run::looked`].
+    pub fn look(&self, site: Site) -> Result<Option<(Patch<T>, bool)>> {
+        if !self.touches(site) {
+            return Ok(None);
+        }
+        let watch = self.plan.keep.contains(&site) && self.plan.record != Record::Nothing;
+        Ok(Some((self.patch(site, &self.parts(site)?)?, watch)))
+    }
+
+    /// Keeps a value whose edits were applied, and which was watched, while it was computed in steps.
+    pub fn looked(&mut self, site: Site, var: Var<T>) -> Result<()> {
+        let parts = self.parts(site)?;
+        self.kept.insert(site, Kept { var, parts });
+        Ok(())
+    }
+
+    /// The rows of the batch.
+    pub fn rows(&self) -> &[Row] {
+        self.rows
     }
 
     /// Multi-head attention with the sites of its scores and its weights; fused where nobody looks at either.

@@ -107,7 +107,7 @@ impl Trainer {
         let moments = moments.collect();
         let shares = settings.layer_shares(&model.parts.groups);
         let shares = names.iter().map(|name| shares[name.as_str()]).collect();
-        let word = &model.parts.network.embeddings.word.name;
+        let word = &model.parts.word.name;
         let dense = names.iter().filter(|name| ***name != **word).cloned().collect();
         Ok(Self { model, settings, goal, names, dense, shares, moments, steps: 0, fresh, companions })
     }
@@ -190,10 +190,10 @@ impl Trainer {
         if keys.len() != batch.len() {
             return Err(Error::Request(format!("{} rows but {} keys", batch.len(), keys.len())));
         }
-        let Parts { ctx, params, network, .. } = &self.model.parts;
+        let Parts { ctx, params, word, .. } = &self.model.parts;
         let mut losses = Vec::with_capacity(batch.len());
         let zero = |param: &Param<f32>| ParamGrad::zero(param.value.rows(), param.value.cols());
-        let mut words = zero(&network.embeddings.word);
+        let mut words = zero(word);
         let mut slopes: Vec<ParamGrad<f32>> = self.dense.iter().map(|name| zero(&params[name])).collect();
         for part in self.parts(&rows) {
             for (piece, pulled) in self.pull(&rows, &labels, keys, part) {
@@ -208,7 +208,7 @@ impl Trainer {
             }
         }
         // The words' place among the names, which are sorted.
-        let at = self.dense.partition_point(|name| **name < *network.embeddings.word.name);
+        let at = self.dense.partition_point(|name| **name < *word.name);
         slopes.insert(at, words);
         Ok((losses, slopes))
     }
@@ -232,9 +232,9 @@ impl Trainer {
                 words: true,
                 keep: &self.goal.reads,
                 objective: &*self.goal.losses,
-                noise: self.settings.noise(&self.model.parts.config, &keys[piece.clone()]),
+                noise: self.settings.noise(&self.model.parts.blueprint, &keys[piece.clone()]),
             };
-            (piece, self.model.pulled(ctx, &self.model.parts.network, &lesson, weight))
+            (piece, self.model.pulled(ctx, &*self.model.parts.network, &lesson, weight))
         };
         let tokens: usize = rows[part.clone()].iter().map(|row| row.encoded.len()).sum();
         // Each piece has a gradient of its own, which must fit the memory as well.
@@ -265,8 +265,8 @@ impl Trainer {
 }
 
 impl TrainingSettings {
-    fn noise<'a>(&self, config: &crate::config::Config, keys: &'a [u64]) -> Option<Noise<'a>> {
-        let rates = self.dropout.map_or(config.dropout, |rate| config.uniform_dropout(rate));
+    fn noise<'a>(&self, blueprint: &crate::blueprint::Blueprint, keys: &'a [u64]) -> Option<Noise<'a>> {
+        let rates = blueprint.dropout(self.dropout);
         (rates != crate::config::Rates::default()).then_some(Noise { rates, keys })
     }
 }

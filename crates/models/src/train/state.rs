@@ -51,7 +51,7 @@ pub(super) fn identity(trainer: &Trainer, data: &Data, metric: Metric) -> RunPar
     // Threads and memory change roundings, not the run.
     let settings = super::TrainingSettings { threads: 0, memory_bytes: 0, ..trainer.settings.clone() };
     let parts = &trainer.model.parts;
-    let start = format!("{} {}", parts.card.fingerprint, sha256_hex(parts.config.source.as_bytes()));
+    let start = format!("{} {}", parts.card.fingerprint, sha256_hex(parts.blueprint.source().as_bytes()));
     let parts = [
         ("version of the state", FORMAT.to_string()),
         ("settings", format!("{settings:?} {:?}", trainer.goal.reads)),

@@ -1,0 +1,70 @@
+//! Small models: recurrent, convolutional and attentive classifiers over words, in folders like any other.
+//!
+//! 1. [`SmallConfig`] is the folder's `config.json`, with `kind` where Hugging Face has `model_type`; `vocab.txt` has its words.
+//! 2. `network` reads top to bottom: word vectors → an encoder (`states`) → attention (`pooling`) → a head.
+//! 3. [`SmallStart`] is a model before its training: a config, a vocabulary, perhaps [`WordVectors`], a seed.
+
+mod config;
+mod network;
+mod pooling;
+mod start;
+mod states;
+mod vectors;
+
+pub use config::{KINDS, SmallAttention, SmallConfig, SmallEncoder, SmallHead};
+pub use start::SmallStart;
+pub use vectors::WordVectors;
+
+use crate::blueprint::{Built, Limits};
+use crate::config::Rates;
+use crate::tokenizer::{Vocabulary, WordTokenizer};
+use crate::weights::Weights;
+use exegete_core::{Result, Task};
+use exegete_engine::Scalar;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A recurrent layer reads texts of any length; this bounds what one text may cost.
+const MAX_TOKENS: usize = 1 << 16;
+
+/// What a small model is built from, beside its parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct Small {
+    pub(crate) config: SmallConfig,
+    pub(crate) vocabulary: Arc<Vocabulary>,
+}
+
+impl Small {
+    pub(crate) fn read(dir: &Path, place: &str, config: String) -> Result<Self> {
+        let config = SmallConfig::parse(place, config)?;
+        Ok(Self { config, vocabulary: Arc::new(Vocabulary::read(dir)?) })
+    }
+
+    pub(crate) fn tokenizer(&self) -> WordTokenizer {
+        let (lowercase, fields) = (self.config.lowercase, self.config.fields());
+        WordTokenizer { vocabulary: self.vocabulary.clone(), lowercase, fields, max_tokens: MAX_TOKENS }
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { tokens: MAX_TOKENS, vocabulary: self.vocabulary.len(), kinds: self.config.fields() }
+    }
+
+    pub(crate) fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let c = &self.config;
+        let recurrent = matches!(c.encoder, SmallEncoder::Recurrent(_));
+        let own = recurrent.then_some([("layers", c.layers), ("directions", c.directions)]);
+        let rest = [("embedding", c.embedding), ("hidden", c.width()), ("vocabulary", self.vocabulary.len())];
+        own.into_iter().flatten().chain(rest).collect()
+    }
+
+    /// Its own rates, or one rate wherever its kind can drop anything.
+    pub(crate) fn dropout(&self, rate: Option<f64>) -> Rates {
+        let uniform = |rate| Rates { embedding: rate, head: rate, ..Rates::default() };
+        rate.map_or(self.config.dropout, uniform)
+    }
+
+    pub(crate) fn build<T: Scalar>(&self, w: &mut Weights<'_, T>, task: &dyn Task) -> Result<Built<T>> {
+        let network = network::Classifier::load(w, self, task)?;
+        Ok(Built { word: network.word().clone(), network: Box::new(network), warning: None })
+    }
+}
