@@ -56,6 +56,14 @@ impl Blueprint {
         })
     }
 
+    /// The tokenizer that a `tokenizer.json` describes; small models have none and keep their own.
+    pub(crate) fn tokenizer_from_json(&self, place: &str, text: &str) -> Result<Arc<dyn Tokenize>> {
+        Ok(match self {
+            Self::Encoder(config) => Arc::new(Tokenizer::from_json(place, text, config)?),
+            Self::Small(small) => Arc::new(small.tokenizer()),
+        })
+    }
+
     pub(crate) fn task(&self) -> Result<&'static dyn Task> {
         match self {
             Self::Encoder(config) => config.task(),

@@ -74,9 +74,14 @@ pub(crate) fn initial<T: Scalar>(name: &str, shape: &[usize], seed: u64, deviati
         let value = T::from_f64(if name.ends_with(".bias") { 0.0 } else { 1.0 });
         return Tensor::new(rows, cols, vec![value; rows * cols]);
     }
-    let seed = name.bytes().fold(seed, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut uniform = || (f64::from(rng.next_u32()) + 0.5) / (f64::from(u32::MAX) + 1.0);
+    let mut uniform = uniforms(name, seed);
     let mut drawn = || normal([uniform(), uniform()]);
     Tensor::new(rows, cols, (0..rows * cols).map(|_| T::from_f64(deviation * drawn())).collect())
+}
+
+/// Numbers between 0 and 1 that depend on a parameter's name and the seed alone.
+pub(crate) fn uniforms(name: &str, seed: u64) -> impl FnMut() -> f64 {
+    let seed = name.bytes().fold(seed, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    move || (f64::from(rng.next_u32()) + 0.5) / (f64::from(u32::MAX) + 1.0)
 }

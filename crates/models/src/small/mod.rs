@@ -12,6 +12,7 @@ mod states;
 mod vectors;
 
 pub use config::{KINDS, SmallAttention, SmallConfig, SmallEncoder, SmallHead};
+pub(crate) use start::FirstValues;
 pub use start::SmallStart;
 pub use vectors::WordVectors;
 
@@ -38,6 +39,12 @@ impl Small {
     pub(crate) fn read(dir: &Path, place: &str, config: String) -> Result<Self> {
         let config = SmallConfig::parse(place, config)?;
         Ok(Self { config, vocabulary: Arc::new(Vocabulary::read(dir)?) })
+    }
+
+    /// The same model for other classes.
+    pub(crate) fn with_labels(&self, labels: &[String]) -> Result<Self> {
+        let config = SmallConfig::parse("config.json", self.config.with_labels(labels)?)?;
+        Ok(Self { config, vocabulary: self.vocabulary.clone() })
     }
 
     pub(crate) fn tokenizer(&self) -> WordTokenizer {

@@ -86,7 +86,9 @@ impl<T: Scalar> Classifier<T> {
             Some(_) => run.tape.apply(Op::Gather(field.index.clone()), [x]), // [Tf, d]
             None => x,
         };
-        let x = run.dropout(x, |rates| rates.embedding); // [Tf, d]
+        run.lay_out(&field.segments);
+        run.lay_out(&field.content.segments);
+        let x = run.dropout_over(&field.segments, x, |rates| rates.embedding); // [Tf, d]
         states.forward(run, &field.segments, x) // [Tf, m]
     }
 

@@ -149,7 +149,7 @@ impl<T: Scalar> States<T> {
             return Ok(run.tape.recurrent(cell, segments, x, &weights)); // [T, m]
         }
         let (out, seen) = run.tape.recurrent_inside(cell, segments, x, &weights, looks); // [T, m]
-        sites.into_iter().zip(seen).try_for_each(|(site, var)| run.looked(site, var))?;
+        sites.into_iter().zip(seen).try_for_each(|(site, seen)| run.looked(site, seen))?;
         Ok(out)
     }
 

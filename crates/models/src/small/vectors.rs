@@ -1,10 +1,9 @@
 //! Word vectors from text files, as GloVe and word2vec write them: `word x₁ … x_d` a line, perhaps after `count d`.
 
 use crate::fault::{fault, read_text};
+use crate::random::uniforms;
 use crate::tokenizer::{MARKERS, Vocabulary};
-use exegete_core::{Result, normal};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use exegete_core::{Result, normal, sha256_hex};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -55,6 +54,16 @@ impl WordVectors {
         }
     }
 
+    /// What tells these vectors from others.
+    pub(crate) fn digest(&self) -> String {
+        let mut words: Vec<_> = self.by_word.iter().collect();
+        words.sort_unstable_by_key(|(word, _)| *word);
+        let bytes = words.into_iter().flat_map(|(word, vector)| {
+            word.bytes().chain(vector.iter().flat_map(|x| x.to_le_bytes())).collect::<Vec<u8>>()
+        });
+        sha256_hex(&bytes.collect::<Vec<u8>>())
+    }
+
     /// How many words of the vocabulary have a vector.
     pub fn found(&self) -> usize {
         self.by_word.len()
@@ -65,8 +74,7 @@ impl WordVectors {
 /// from N(0, s²), s the deviation of all numbers found (1 without a file); padding and unknown words are 0.
 pub(super) fn matrix(vocabulary: &Vocabulary, width: usize, vectors: Option<&WordVectors>, seed: u64) -> Vec<f32> {
     let deviation = vectors.map_or(1.0, deviation);
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut uniform = || (f64::from(rng.next_u32()) + 0.5) / (f64::from(u32::MAX) + 1.0);
+    let mut uniform = uniforms("embed.weight", seed);
     let mut rows = Vec::with_capacity(vocabulary.len() * width);
     for (id, word) in vocabulary.words().iter().enumerate() {
         let known = vectors.filter(|_| id >= MARKERS.len()).and_then(|vectors| vectors.by_word.get(word));

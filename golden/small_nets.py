@@ -1,0 +1,197 @@
+"""Small models in PyTorch, whose parameters have the names of exegete's folders: `load_state_dict` reads a trained folder.
+
+Shape letters: T tokens, W words, d embedding, m state, C classes. One text at a time; `sites` holds what was seen.
+"""
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+CELLS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+WIDTHS = {"cnn": ([1, 3, 5, 7], 32), "kim": ([3, 4, 5], 100), "conv": ([3, 5], 50)}
+
+
+class States(nn.Module):
+    """Word vectors [T, d] to states [T, m]."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.kind = config.get("encoder", config["kind"])
+        d, hidden = config["embedding"], config["hidden"]
+        self.width = d
+        if self.kind == "average":
+            self.proj, self.width = nn.Linear(d, hidden), hidden
+        elif self.kind in WIDTHS:
+            widths, channels = WIDTHS[self.kind]
+            self.widths, channels = config.get("widths", widths), config.get("channels", channels)
+            for width in self.widths:
+                setattr(self, f"conv{width}", nn.Conv1d(d, channels, width, padding="same"))
+            self.width = len(self.widths) * channels
+        elif self.kind in CELLS:
+            directions, layers = config["directions"], config["layers"]
+            cell = CELLS[self.kind](d, hidden, layers, bidirectional=directions == 2)
+            self.cell = [cell]  # hidden from state_dict: its parameters are ours
+            for name, value in cell.named_parameters():
+                self.register_parameter(name, value)
+            self.width = directions * hidden
+
+    def forward(self, x, sites, prefix=""):
+        if self.kind == "average":
+            return torch.tanh(self.proj(x))
+        if self.kind in WIDTHS:
+            found = [torch.relu(getattr(self, f"conv{k}")(x.T[None])[0].T) for k in self.widths]
+            for k, value in zip(self.widths, found):
+                see(sites, f"{prefix}conv.{k}", value)
+            return torch.cat(found, 1)
+        if self.kind in CELLS:
+            return self.recurrent(x, sites, prefix)
+        return x * 1.0
+
+    def recurrent(self, x, sites, prefix):
+        cell = self.cell[0]
+        expected = cell(x)[0].detach()
+        for layer in range(cell.num_layers):
+            ends = ["", "_reverse"] if cell.bidirectional else [""]
+            seen, outs = {}, []
+            for end in ends:
+                weights = [getattr(self, f"{part}_l{layer}{end}") for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+                outs.append(self.direction(x, weights, end != "", seen))
+            for name, steps in seen.items():
+                sites[f"{prefix}enc.{layer}.{name}"] = steps  # a list of [T] steps a direction
+            x = torch.cat(outs, 1)
+        assert torch.allclose(x.detach(), expected, atol=1e-10), "the steps are not PyTorch's"
+        return x
+
+    def direction(self, x, weights, reverse, seen):
+        w_ih, w_hh, b_ih, b_hh = weights
+        size = w_hh.shape[1]
+        h, c = x.new_zeros(size), x.new_zeros(size)
+        order = range(len(x) - 1, -1, -1) if reverse else range(len(x))
+        steps = {}
+        for t in order:
+            given, own = w_ih @ x[t] + b_ih, w_hh @ h + b_hh
+            if self.kind == "lstm":
+                i, f, g, o = (given + own).chunk(4)
+                i, f, g, o = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
+                parts = {"i": i, "f": f, "g": g, "o": o}
+                parts = {name: keep(part) for name, part in parts.items()}
+                c = keep(parts["f"] * c + parts["i"] * parts["g"])
+                h = keep(parts["o"] * torch.tanh(c))
+                parts |= {"cell": c, "hidden": h}
+            elif self.kind == "gru":
+                (r, z, n), (r_own, z_own, n_own) = given.chunk(3), own.chunk(3)
+                r, z = keep(torch.sigmoid(r + r_own)), keep(torch.sigmoid(z + z_own))
+                n = keep(torch.tanh(n + r * n_own))
+                h = keep((1 - z) * n + z * h)
+                parts = {"r": r, "z": z, "n": n, "hidden": h}
+            else:
+                h = keep(torch.tanh(given + own))
+                parts = {"hidden": h}
+            steps[t] = parts
+        for name in steps[0]:
+            seen.setdefault(name, []).append([steps[t][name] for t in range(len(x))])
+        return torch.stack([steps[t]["hidden"] for t in range(len(x))])
+
+
+class Attention(nn.Module):
+    def __init__(self, config, m, asked):
+        super().__init__()
+        self.how = "max" if config["kind"] == "kim" else config["attention"]
+        if self.how == "additive":
+            a = config.get("attention_hidden", m if config["kind"] == "flan" else m // 2)
+            self.hidden, self.score = nn.Linear(m, a), nn.Linear(a, 1, bias=False)
+            self.query = nn.Linear(m, a) if asked else None
+        elif self.how == "dot" and not asked:
+            self.score = nn.Linear(m, 1, bias=False)
+
+    def forward(self, words, ends, query, sites):
+        if self.how == "none":
+            return words.mean(0) if ends is None else ends
+        if self.how == "max":
+            return words.max(0).values
+        n, m = words.shape
+        if self.how == "uniform":
+            probs = words.new_full([n], 1 / n).requires_grad_()
+        else:
+            if self.how == "dot":
+                scores = (words @ query if query is not None else self.score(words)[:, 0]) / m**0.5
+            else:
+                inner = self.hidden(words) + (0 if query is None else self.query(query))
+                scores = self.score(torch.tanh(inner))[:, 0]
+            probs = torch.softmax(see(sites, "attn.scores", scores), 0)
+        return see(sites, "attn.probs", probs) @ words
+
+
+class Small(nn.Module):
+    def __init__(self, config, vocabulary):
+        super().__init__()
+        self.config, self.vocabulary = config, vocabulary
+        self.asked = config.get("head", "text") != "text"
+        self.embed = nn.Embedding(len(vocabulary), config["embedding"])
+        self.encoder = States(config)
+        self.query_encoder = States(config) if self.asked else None
+        m, classes = self.encoder.width, len(config["labels"])
+        self.attention = Attention(config, m, self.asked)
+        if self.asked:
+            inner = m // 2
+            self.head = nn.ModuleDict(
+                {"first": nn.Linear(m, inner), "second": nn.Linear(m, inner), "out": nn.Linear(inner, classes)}
+            )
+        else:
+            self.head = nn.Linear(m, classes)
+
+    def forward(self, fields):
+        """Ids of each field, markers included, to logits [C] and everything seen on the way."""
+        sites = {}
+        ids = torch.tensor([i for field in fields for i in field])
+        x = see(sites, "embed.word", self.embed(ids))
+        parts = x.split([len(field) for field in fields])
+        query = self.ask(parts[1], sites) if self.asked else None
+        states = see(sites, "enc.out", self.encoder(parts[0], sites))
+        pooled = self.attention(states[1:-1], self.ends(states), query, sites)
+        pooled = see(sites, "pooled", pooled)
+        if self.asked:
+            logits = self.head["out"](torch.tanh(self.head["first"](pooled) + self.head["second"](query)))
+        else:
+            logits = self.head(pooled)
+        if self.config.get("head") == "entity_qa":
+            there = [self.vocabulary.index(label) in fields[0] for label in self.config["labels"]]
+            logits = torch.where(torch.tensor(there), logits, torch.tensor(-1e9, dtype=logits.dtype))
+        return see(sites, "logits", logits), sites
+
+    def ask(self, x, sites):
+        states = see(sites, "query.enc.out", self.query_encoder(x, sites, "query."))
+        ends = self.ends(states)
+        return see(sites, "query.pooled", states[1:-1].mean(0) if ends is None else ends)
+
+    def ends(self, states):
+        if self.encoder.kind not in CELLS:
+            return None
+        if self.config["directions"] == 1:
+            return states[-1]
+        half = self.config["hidden"]
+        return torch.cat([states[-1, :half], states[0, half:]])
+
+
+def see(sites, name, value):
+    sites[name] = keep(value)
+    return value
+
+
+def keep(value):
+    if value.requires_grad and not value.is_leaf:
+        value.retain_grad()
+    return value
+
+
+def open_folder(folder):
+    """A folder of exegete as the PyTorch module with the same weights, in double precision."""
+    folder = Path(folder)
+    config = json.loads((folder / "config.json").read_text())
+    vocabulary = (folder / "vocab.txt").read_text().splitlines()
+    model = Small(config, vocabulary).double()
+    model.load_state_dict({name: value.double() for name, value in load_file(folder / "model.safetensors").items()})
+    return model
