@@ -219,9 +219,9 @@ impl<T: Scalar> Finished<T> {
 
     /// The one layout that has so many rows.
     fn layout(&self, rows: usize) -> Result<&Segments> {
-        let mut fitting = self.layouts.iter().filter(|layout| layout.total() == rows);
-        match (fitting.next(), fitting) {
-            (Some(first), mut others) if others.all(|other| other == first) => Ok(first),
+        let fitting: Vec<&Segments> = self.layouts.iter().filter(|layout| layout.total() == rows).collect();
+        match &fitting[..] {
+            [first, others @ ..] if others.iter().all(|other| other == first) => Ok(first),
             _ => Err(Error::Unsupported(format!("a share of {rows} rows belongs to no text"))),
         }
     }
