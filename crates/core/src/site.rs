@@ -118,9 +118,7 @@ impl Axis {
         match self {
             Self::Token => encoded.len(),
             Self::Content => encoded.tokens.iter().filter(|token| !token.special).count(),
-            Self::FieldToken(field) => {
-                encoded.tokens.iter().filter(|token| token.type_id == field).count()
-            }
+            Self::FieldToken(field) => encoded.tokens.iter().filter(|token| token.type_id == field).count(),
             Self::FieldContent(field) => {
                 encoded.tokens.iter().filter(|token| token.type_id == field && !token.special).count()
             }
@@ -182,6 +180,9 @@ pub struct SiteInfo {
     /// Whether everything that the output depends on goes through here, so that scores can add up to F.
     #[serde(skip)]
     pub carries_all: bool,
+    /// Whether it is computed step by step, so that an edit at one token moves it at others too.
+    #[serde(skip)]
+    pub in_steps: bool,
     /// Which part of the model it belongs to: `embed`, `layer.3`, `head`.
     #[serde(skip)]
     pub part: String,
@@ -193,7 +194,15 @@ pub struct SiteInfo {
 impl SiteInfo {
     /// A place inside a part of the model, where no run can start and which not everything goes through.
     pub fn new(site: Site, part: impl Into<String>, role: Role, axes: impl Into<Vec<Axis>>) -> Self {
-        Self { site, axes: axes.into(), cut: false, carries_all: false, part: part.into(), role }
+        Self {
+            site,
+            axes: axes.into(),
+            cut: false,
+            carries_all: false,
+            in_steps: false,
+            part: part.into(),
+            role,
+        }
     }
 
     /// The same as a place where a run can start.
@@ -206,6 +215,12 @@ impl SiteInfo {
     #[must_use]
     pub fn carrying_all(self) -> Self {
         Self { carries_all: true, ..self }
+    }
+
+    /// The same as a place that is computed step by step.
+    #[must_use]
+    pub fn stepwise(self) -> Self {
+        Self { in_steps: true, ..self }
     }
 
     /// The shape of a row's value.

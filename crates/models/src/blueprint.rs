@@ -97,11 +97,9 @@ impl Blueprint {
 
     pub(crate) fn limits(&self) -> Limits {
         match self {
-            Self::Encoder(c) => Limits {
-                tokens: c.max_tokens(),
-                vocabulary: c.vocab_size,
-                kinds: c.type_vocab_size.max(1),
-            },
+            Self::Encoder(c) => {
+                Limits { tokens: c.max_tokens(), vocabulary: c.vocab_size, kinds: c.type_vocab_size.max(1) }
+            }
             Self::Small(small) => small.limits(),
         }
     }
@@ -132,7 +130,8 @@ impl Blueprint {
             Self::Encoder(config) => {
                 let network = families::build(w, config, task)?;
                 let bare = network.head.pooler_is_missing();
-                let warning = bare.then_some("there is no pooler; the pooled vector is the first token's state");
+                let warning =
+                    bare.then_some("there is no pooler; the pooled vector is the first token's state");
                 Ok(Built { word: network.embeddings.word.clone(), network: Box::new(network), warning })
             }
             Self::Small(small) => small.build(w, task),

@@ -24,7 +24,11 @@ impl<T: Real> Duals<T> {
     }
 
     /// The same network where some parameters move along a direction; it shares all others.
-    pub(crate) fn along(&self, parts: &Parts<T>, v: &BTreeMap<&str, &Array>) -> Result<Box<dyn Network<Dual<T>>>> {
+    pub(crate) fn along(
+        &self,
+        parts: &Parts<T>,
+        v: &BTreeMap<&str, &Array>,
+    ) -> Result<Box<dyn Network<Dual<T>>>> {
         let source = self.moving(v);
         Ok(parts.blueprint.build(&mut Weights::new(&source), parts.card.task)?.network)
     }

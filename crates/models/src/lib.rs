@@ -7,8 +7,8 @@
 //! 4. [`connect`] gives whatever answers over HTTP or a pipe as a [`Model`] that predicts and no more.
 
 mod assemble;
-mod blueprint;
 pub mod blocks;
+mod blueprint;
 pub mod checkpoint;
 pub mod config;
 mod default;

@@ -1,7 +1,9 @@
 use crate::config::Rates;
 use crate::weights::Param;
 use exegete_core::{Array, Axis, Change, Edit, Error, Pick, Plan, Record, Result, Row, Site, Sites};
-use exegete_engine::{CellSite, Context, Dropout, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var};
+use exegete_engine::{
+    CellSite, Context, Dropout, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var,
+};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -195,7 +197,8 @@ impl<'a, T: Scalar> Run<'a, T> {
         let data: Vec<T> =
             given.flat_map(|start| start.data.iter().map(|&x| T::from_f64(x.into()))).collect();
         // Values that have a row for each token, or sentence, or only one for the text.
-        let first = self.sites.get(site)?.axes.first().filter(|axis| !matches!(axis, Axis::Unit(_) | Axis::Class(_)));
+        let first =
+            self.sites.get(site)?.axes.first().filter(|axis| !matches!(axis, Axis::Unit(_) | Axis::Class(_)));
         let lens = |axis: &Axis| self.rows.iter().map(|row| axis.len(&row.encoded)).sum();
         let rows = first.map_or(self.rows.len(), lens);
         Ok(Tensor::new(rows, data.len() / rows.max(1), data).into())

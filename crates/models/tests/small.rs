@@ -31,7 +31,8 @@ struct Case {
 
 fn cases() -> Vec<Case> {
     let root = golden::root().join("../small");
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.sort();
     assert!(folders.len() >= 20, "{} folders", folders.len());
     folders.into_iter().map(read).collect()
@@ -69,7 +70,11 @@ fn found(model: &dyn Model, case: &Case, rows: &[Row], first: usize) -> BTreeMap
     let seed = |row: usize| {
         let mut cotangent = Array::zeros([model.card().labels.len()]);
         // The golden gradients are of the first class that is not ruled out.
-        let class = if case.folder.file_name().unwrap().to_str().unwrap().starts_with("qa") { case.labels[first + row] } else { 0 };
+        let class = if case.folder.file_name().unwrap().to_str().unwrap().starts_with("qa") {
+            case.labels[first + row]
+        } else {
+            0
+        };
         cotangent.data[class] = 1.0;
         Seed { row, site: Site::named("logits"), cotangent }
     };
@@ -90,7 +95,8 @@ fn found(model: &dyn Model, case: &Case, rows: &[Row], first: usize) -> BTreeMap
 
 /// Everything recorded must be found, and everything found recorded.
 fn compare(case: &Case, found: &BTreeMap<String, Array>, within: f64) {
-    let expected: BTreeMap<_, _> = case.values.iter().filter(|(name, _)| !name.starts_with("learned.")).collect();
+    let expected: BTreeMap<_, _> =
+        case.values.iter().filter(|(name, _)| !name.starts_with("learned.")).collect();
     let place = case.folder.display();
     let names = |all: Vec<&String>| all.into_iter().cloned().collect::<Vec<_>>();
     assert_eq!(names(found.keys().collect()), names(expected.keys().copied().collect()), "{place}");
@@ -110,7 +116,10 @@ fn every_site_and_its_gradient_are_those_of_pytorch() {
         for (precision, limit) in [(Precision::F32, LIMIT), (Precision::F64, EXACT_LIMIT)] {
             let model = open(&case.folder, precision);
             let rows = rows(&*model, &case);
-            let alone = rows.iter().enumerate().flat_map(|(i, row)| found(&*model, &case, std::slice::from_ref(row), i));
+            let alone = rows
+                .iter()
+                .enumerate()
+                .flat_map(|(i, row)| found(&*model, &case, std::slice::from_ref(row), i));
             compare(&case, &alone.collect(), limit);
             compare(&case, &found(&*model, &case, &rows, 0), limit);
         }
@@ -129,7 +138,13 @@ fn losses_and_the_gradients_of_all_parameters_are_those_of_pytorch() {
         for (name, gradient) in names.iter().zip(&gradients) {
             match case.values.get(&format!("learned.{name}")) {
                 Some(expected) => {
-                    close(&format!("{} {name}", case.folder.display()), gradient, expected, Of::Largest(1.0), LIMIT);
+                    close(
+                        &format!("{} {name}", case.folder.display()),
+                        gradient,
+                        expected,
+                        Of::Largest(1.0),
+                        LIMIT,
+                    );
                 }
                 None => assert_eq!(gradient.max_abs(), 0.0, "{name}"),
             }
@@ -139,13 +154,14 @@ fn losses_and_the_gradients_of_all_parameters_are_those_of_pytorch() {
 
 #[test]
 fn every_small_model_conforms() {
+    let mut all = Vec::new();
     for case in cases() {
         let (fast, exact) = (open(&case.folder, Precision::F32), open(&case.folder, Precision::F64));
         let subject = ConformanceSubject { fast: &*fast, exact: &*exact, examples: &case.examples };
-        for check in check(&subject).unwrap() {
-            assert!(check.passed, "{}: {check:?}", case.folder.display());
-        }
+        let failed = check(&subject).unwrap().into_iter().filter(|check| !check.passed);
+        all.extend(failed.map(|check| format!("{}: {check:?}", case.folder.display())));
     }
+    assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
 #[test]
@@ -154,7 +170,8 @@ fn planted_faults_are_found_in_a_small_model() {
     let (fast, exact) = (open(&case.folder, Precision::F32), open(&case.folder, Precision::F64));
     for fault in Fault::ALL {
         let (fast, exact) = (Faulty::new(fast.clone(), fault), Faulty::new(exact.clone(), fault));
-        let checks = check(&ConformanceSubject { fast: &fast, exact: &exact, examples: &case.examples }).unwrap();
+        let checks =
+            check(&ConformanceSubject { fast: &fast, exact: &exact, examples: &case.examples }).unwrap();
         assert!(checks.iter().any(|check| !check.passed), "{fault:?} went unseen");
     }
 }
@@ -189,8 +206,9 @@ fn a_run_can_start_at_the_states() {
         let rows = rows(&*model, &case);
         let whole = open.forward(&rows, &Plan::keep([states])).unwrap();
         let started = rows.iter().enumerate();
-        let started: Vec<Row> =
-            started.map(|(i, row)| Row { start: Some(whole.value(states, i).unwrap().into()), ..row.clone() }).collect();
+        let started: Vec<Row> = started
+            .map(|(i, row)| Row { start: Some(whole.value(states, i).unwrap().into()), ..row.clone() })
+            .collect();
         let plan = Plan { keep: Vec::new(), start: Some(states), record: Record::Nothing };
         let again = open.forward(&started, &plan).unwrap();
         for (again, whole) in again.logits().iter().zip(whole.logits()) {

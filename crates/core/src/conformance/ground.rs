@@ -27,9 +27,9 @@ impl<'a> Ground<'a> {
         let (fast, exact) = (subject.fast.require_open()?, subject.exact.require_open()?);
         let rows = subject.examples.iter().map(|example| Ok(Row::new(fast.encode(example)?)));
         let rows = rows.collect::<Result<Vec<Row>>>()?;
-        let mut short: Vec<Row> = rows.iter().filter(|row| row.encoded.len() > 2).cloned().collect();
+        let mut short: Vec<Row> = rows.iter().filter(|row| can_move(row)).cloned().collect();
         if short.is_empty() {
-            return Err(Error::Request("the checks need a text of at least three tokens".into()));
+            return Err(Error::Request("the checks need a text of at least two words".into()));
         }
         short.sort_by_key(|row| row.encoded.len());
         short.truncate(extent.texts_per_site.max(1));
@@ -115,4 +115,9 @@ pub(super) fn gradients(
 ) -> Result<Vec<Vec<Array>>> {
     let pass = open.forward(rows, &Plan { keep: wrt.to_vec(), start: None, record })?;
     pass.backward(&seeds(&*pass), wrt, Rules::Gradient)
+}
+
+/// Whether weights over the words of a text can move anything: of one word they are always 1.
+fn can_move(row: &Row) -> bool {
+    row.encoded.tokens.iter().filter(|token| !token.special && token.type_id == 0).count() >= 2
 }

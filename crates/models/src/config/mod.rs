@@ -120,7 +120,10 @@ pub(crate) fn read_config(dir: &Path) -> Result<(String, String)> {
         ));
     }
     if !path.exists() {
-        return Err(fault(dir.display(), "holds no config.json; give the path of a Hugging Face model folder"));
+        return Err(fault(
+            dir.display(),
+            "holds no config.json; give the path of a Hugging Face model folder",
+        ));
     }
     Ok((path.display().to_string(), read_text(&path)?))
 }

@@ -104,7 +104,9 @@ impl SmallConfig {
         let [embedding, hidden] = if flan { [200, 50] } else { [300, 128] };
         let mut config = Self {
             attention: match kind {
-                "kim" => choice(&fields, "attention", &[("none", SmallAttention::Max)], Some(SmallAttention::Max))?,
+                "kim" => {
+                    choice(&fields, "attention", &[("none", SmallAttention::Max)], Some(SmallAttention::Max))?
+                }
                 _ => choice(&fields, "attention", &ATTENTIONS, Some(SmallAttention::Additive))?,
             },
             directions: fields.size_or(&["directions"], 2)?,
@@ -221,7 +223,8 @@ fn encoder(fields: &Fields, kind: &str) -> Result<SmallEncoder> {
 
 fn widths_of(fields: &Fields, default: &[usize]) -> Result<Vec<usize>> {
     let Some(given) = fields.get("widths") else { return Ok(default.to_vec()) };
-    let width = |value: &Value| value.as_u64().map(|width| width as usize).filter(|w| (1..=MOST_LAYERS).contains(w));
+    let width =
+        |value: &Value| value.as_u64().map(|width| width as usize).filter(|w| (1..=MOST_LAYERS).contains(w));
     let list: Option<Vec<usize>> = given.as_array().and_then(|list| list.iter().map(width).collect());
     let rising = |list: &Vec<usize>| !list.is_empty() && list.windows(2).all(|pair| pair[0] < pair[1]);
     list.filter(rising).ok_or_else(|| fields.wrong("widths", "rising whole numbers from 1 to 64", given))
@@ -264,7 +267,10 @@ mod tests {
             (config.embedding, config.width(), config.attention_hidden)
         };
         assert_eq!(width(r#"{"kind": "lstm", "labels": ["a", "b"]}"#), (300, 256, 128));
-        assert_eq!(width(r#"{"kind": "lstm", "labels": ["a", "b"], "directions": 1, "hidden": 7}"#), (300, 7, 3));
+        assert_eq!(
+            width(r#"{"kind": "lstm", "labels": ["a", "b"], "directions": 1, "hidden": 7}"#),
+            (300, 7, 3)
+        );
         assert_eq!(width(r#"{"kind": "none", "labels": ["a", "b"]}"#), (300, 300, 150));
         assert_eq!(width(r#"{"kind": "average", "labels": ["a", "b"]}"#), (300, 128, 64));
         assert_eq!(width(r#"{"kind": "cnn", "labels": ["a", "b"]}"#), (300, 128, 64));

@@ -85,7 +85,13 @@ impl<T: Scalar> Attention<T> {
         Ok(run.tape.segment_weighted_sum(segments, probs, words)) // [B, m]
     }
 
-    fn scores(&self, run: &mut Run<'_, T>, segments: &Segments, words: Var<T>, query: Option<Var<T>>) -> Var<T> {
+    fn scores(
+        &self,
+        run: &mut Run<'_, T>,
+        segments: &Segments,
+        words: Var<T>,
+        query: Option<Var<T>>,
+    ) -> Var<T> {
         let m = words.value.cols();
         let (Some(score), hidden) = (&self.score, &self.hidden) else {
             // Without v it is the query that states are compared with.

@@ -21,13 +21,16 @@ impl SmallStart {
     /// Checks that the parts fit each other.
     pub fn new(config: SmallConfig, vocabulary: Vocabulary, vectors: Option<WordVectors>) -> Result<Self> {
         if vocabulary.len() == MARKERS.len() {
-            let what = "the vocabulary is empty: no word occurs often enough; lower --min-count or give more texts";
+            let what =
+                "the vocabulary is empty: no word occurs often enough; lower --min-count or give more texts";
             return Err(Error::Input(what.into()));
         }
         match &vectors {
             Some(vectors) if vectors.width != config.embedding => {
                 let (there, asked) = (vectors.width, config.embedding);
-                Err(Error::Request(format!("the word vectors have {there} numbers, the model's embedding {asked}")))
+                Err(Error::Request(format!(
+                    "the word vectors have {there} numbers, the model's embedding {asked}"
+                )))
             }
             _ => Ok(Self { config, vocabulary: Arc::new(vocabulary), vectors }),
         }

@@ -52,7 +52,8 @@ impl<T: Scalar> States<T> {
                 let mut load = |n: usize, reverse: bool| {
                     let input = if n == 0 { d } else { c.directions * hidden };
                     let end = if reverse { "_reverse" } else { "" };
-                    let mut get = |name: &str, shape: &[usize]| w.get(&format!("{path}.{name}_l{n}{end}"), shape);
+                    let mut get =
+                        |name: &str, shape: &[usize]| w.get(&format!("{path}.{name}_l{n}{end}"), shape);
                     let tensors = [
                         get("weight_ih", &[rows, input])?,
                         get("weight_hh", &[rows, hidden])?,
@@ -62,7 +63,8 @@ impl<T: Scalar> States<T> {
                     Ok(Direction { reverse, tensors })
                 };
                 let directions = &[false, true][..c.directions];
-                let mut layer = |n| directions.iter().map(|&reverse| load(n, reverse)).collect::<Result<Vec<_>>>();
+                let mut layer =
+                    |n| directions.iter().map(|&reverse| load(n, reverse)).collect::<Result<Vec<_>>>();
                 Layers::Recurrent(*cell, (0..c.layers).map(&mut layer).collect::<Result<_>>()?)
             }
         };
@@ -193,7 +195,9 @@ pub(super) fn sites(c: &SmallConfig, prefix: &str, token: Axis) -> Vec<SiteInfo>
         SmallEncoder::Recurrent(cell) => {
             let of = |n: usize| {
                 let place = move |part: &CellPart| format!("enc.{n}.{}", name(*cell, *part));
-                cell.parts().iter().map(move |part| inner(&place(part), format!("{prefix}enc.{n}"), c.width()))
+                cell.parts()
+                    .iter()
+                    .map(move |part| inner(&place(part), format!("{prefix}enc.{n}"), c.width()).stepwise())
             };
             (0..c.layers).flat_map(of).collect()
         }

@@ -37,7 +37,8 @@ impl WordVectors {
                 found.width = values.len();
             }
             if values.len() != found.width || values.is_empty() {
-                let what = format!("line {number} has {} numbers, expected {}", values.len(), found.width.max(1));
+                let what =
+                    format!("line {number} has {} numbers, expected {}", values.len(), found.width.max(1));
                 return Err(fault(place, what));
             }
             if vocabulary.id(word).is_none() || found.by_word.contains_key(word) {
@@ -45,7 +46,8 @@ impl WordVectors {
             }
             let number_of = |text: &&str| text.parse::<f32>().ok().filter(|x| x.is_finite());
             let vector: Option<Vec<f32>> = values.iter().map(number_of).collect();
-            let vector = vector.ok_or_else(|| fault(place, format!("line {number} holds something that is no number")))?;
+            let vector = vector
+                .ok_or_else(|| fault(place, format!("line {number} holds something that is no number")))?;
             found.by_word.insert(word.to_owned(), vector);
         }
         match found.width {
@@ -72,7 +74,12 @@ impl WordVectors {
 
 /// The word matrix \[V, d\] at the start, row by row: words without a vector and the two markers around texts are drawn
 /// from N(0, s²), s the deviation of all numbers found (1 without a file); padding and unknown words are 0.
-pub(super) fn matrix(vocabulary: &Vocabulary, width: usize, vectors: Option<&WordVectors>, seed: u64) -> Vec<f32> {
+pub(super) fn matrix(
+    vocabulary: &Vocabulary,
+    width: usize,
+    vectors: Option<&WordVectors>,
+    seed: u64,
+) -> Vec<f32> {
     let deviation = vectors.map_or(1.0, deviation);
     let mut uniform = uniforms("embed.weight", seed);
     let mut rows = Vec::with_capacity(vocabulary.len() * width);
@@ -114,7 +121,10 @@ mod tests {
             assert_eq!((found.width, found.found()), (2, 2));
             let rows = matrix(&vocabulary(), 2, Some(&found), 0);
             let row = |word: &str| &rows[2 * vocabulary().id(word).unwrap() as usize..][..2];
-            assert_eq!((row("good"), row("bad"), row("<pad>"), row("<unk>")), (&[1.0, 2.0][..], &[-3.0, 4.5][..], &[0.0; 2][..], &[0.0; 2][..]));
+            assert_eq!(
+                (row("good"), row("bad"), row("<pad>"), row("<unk>")),
+                (&[1.0, 2.0][..], &[-3.0, 4.5][..], &[0.0; 2][..], &[0.0; 2][..])
+            );
             assert!(row("film") != [0.0; 2] && row("<s>") != row("</s>"));
             // Of 1, 2, −3 and 4.5: mean 1.125, variance 7.296875.
             assert!((deviation(&found) - 7.296875f64.sqrt()).abs() < 1e-12);

@@ -10,9 +10,9 @@
 mod files;
 mod length;
 mod settings;
-mod words;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use words::{MARKERS, VOCABULARY_FILE, Vocabulary, WordTokenizer};
 

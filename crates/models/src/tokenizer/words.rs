@@ -57,12 +57,14 @@ impl Vocabulary {
 
     /// Reads a list of words, one a line, which messages call `place`.
     pub fn parse(place: &str, text: &str) -> Result<Self> {
-        let words: Vec<String> =
-            text.trim_end_matches(['\n', '\r']).lines().map(str::to_owned).collect();
+        let words: Vec<String> = text.trim_end_matches(['\n', '\r']).lines().map(str::to_owned).collect();
         for (at, marker) in MARKERS.iter().enumerate() {
             if words.get(at).map(String::as_str) != Some(marker) {
                 let all = MARKERS.join(", ");
-                return Err(fault(place, format!("line {} is not {marker}; the first four are {all}", at + 1)));
+                return Err(fault(
+                    place,
+                    format!("line {} is not {marker}; the first four are {all}", at + 1),
+                ));
             }
         }
         let mut ids = HashMap::with_capacity(words.len());
@@ -102,7 +104,8 @@ impl Vocabulary {
     /// The share of an example's words that it does not know.
     pub fn unknown_share(&self, example: &Example, lowercase: bool) -> f64 {
         let tokens = Encoded::of_words(example).tokens;
-        let unknown = tokens.iter().filter(|token| self.id(&spelled(token.piece.clone(), lowercase)).is_none());
+        let unknown =
+            tokens.iter().filter(|token| self.id(&spelled(token.piece.clone(), lowercase)).is_none());
         unknown.count() as f64 / tokens.len().max(1) as f64
     }
 }
@@ -150,8 +153,12 @@ impl WordTokenizer {
             (given, own) if given == own => Ok(()),
             (0, _) => Err(Error::Input("there is no text".into())),
             (1, _) => Err(Error::Input("this model reads a pair of texts; give the second one too".into())),
-            (given, 1) => Err(Error::Input(format!("an example of {given} fields; this model reads one text"))),
-            (given, own) => Err(Error::Input(format!("an example of {given} fields; this model reads {own}"))),
+            (given, 1) => {
+                Err(Error::Input(format!("an example of {given} fields; this model reads one text")))
+            }
+            (given, own) => {
+                Err(Error::Input(format!("an example of {given} fields; this model reads {own}")))
+            }
         }
     }
 }

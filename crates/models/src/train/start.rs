@@ -82,7 +82,8 @@ pub(super) fn open(start: &Start, head: &TrainedHead, settings: &TrainingSetting
             format!("scratch-{}{words}", settings.seed)
         }
     };
-    let source = Starting { stored, first: first_values(&given, vectors, settings.seed)?, fresh: Mutex::default() };
+    let source =
+        Starting { stored, first: first_values(&given, vectors, settings.seed)?, fresh: Mutex::default() };
     let (threads, tokenizer) = (settings.threads, Some(tokenizer));
     let model = assemble(&source, Assembly { name, place, blueprint, tokenizer, fingerprint, threads })?;
     let fresh = source.fresh.into_inner().unwrap_or_else(PoisonError::into_inner);
