@@ -259,6 +259,7 @@ fn settings(request: &TrainRequest) -> TrainingSettings {
         seed: request.seed,
         threads: request.resources.threads(),
         memory_bytes: request.resources.memory(),
+        ..TrainingSettings::default()
     }
 }
 

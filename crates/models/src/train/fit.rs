@@ -1,6 +1,7 @@
 use super::evaluate::{Metric, Metrics, measure};
 use super::lock::Lock;
 use super::schedule::{key, order, share};
+use super::settings::{Keep, Schedule};
 use super::state::{self, Progress};
 use super::{Sample, Trainer, TrainingStep};
 use exegete_core::{Error, Result};
@@ -41,7 +42,7 @@ pub struct Epoch {
     pub train_loss: f64,
     /// On the rows held out, where there are any.
     pub dev: Option<Metrics>,
-    /// Whether the model was the best so far and was kept.
+    /// Whether the model was written: it was the best so far, or the last one is to be kept.
     pub kept: bool,
     /// Spent in steps.
     pub seconds: f64,
@@ -90,6 +91,12 @@ pub fn fit(
     if data.train.is_empty() {
         return Err(Error::Input("there are no rows to learn from".into()));
     }
+    if data.dev.is_empty()
+        && (trainer.settings.schedule == Schedule::Halve || trainer.settings.patience.is_some())
+    {
+        let what = "halving the rate and patience need rows to measure on; give a dev file";
+        return Err(Error::Request(what.into()));
+    }
     let _lock = Lock::take(run.output)?;
     let settings = trainer.settings.clone();
     let identity = state::identity(trainer, data, run.metric);
@@ -103,7 +110,7 @@ pub fn fit(
         // A folder that cannot be written, or a full disk, shows now and not after an hour.
         state::save(trainer, run.output, &progress)?;
     }
-    while progress.epochs.len() < settings.epochs {
+    while progress.epochs.len() < settings.epochs && !out_of_patience(&progress, settings.patience) {
         let epoch = progress.epochs.len();
         let order = order(data.train.len(), settings.seed, epoch);
         for batch in order.chunks(settings.batch).skip(progress.batch) {
@@ -112,7 +119,12 @@ pub fn fit(
             let keys: Vec<u64> =
                 batch.iter().map(|&row| key(settings.seed, done as u64 + 1, row as u64)).collect();
             let samples: Vec<&Sample> = batch.iter().map(|&row| &data.train[row]).collect();
-            let step = trainer.step(&samples, &keys, share(done, total, settings.warmup))?;
+            let share = match settings.schedule {
+                Schedule::Linear => share(done, total, settings.warmup),
+                Schedule::Constant => 1.0,
+                Schedule::Halve => progress.plateau.share,
+            };
+            let step = trainer.step(&samples, &keys, share)?;
             progress.batch += 1;
             progress.loss += step.loss * batch.len() as f64;
             progress.seconds += started.elapsed().as_secs_f64();
@@ -139,17 +151,30 @@ pub fn fit(
     Ok(progress.epochs)
 }
 
+/// Whether so many epochs in a row brought nothing better that the run ends.
+fn out_of_patience(progress: &Progress, patience: Option<usize>) -> bool {
+    patience.is_some_and(|most| progress.epochs.len() - progress.best_epoch >= most)
+}
+
 /// Measures the model, and keeps it where it is the best so far; without rows to measure on, the last one is kept.
 fn end_epoch(trainer: &Trainer, data: &Data, run: &TrainingRun<'_>, progress: &mut Progress) -> Result<()> {
     trainer.check_finite()?;
     let memory = trainer.settings.memory_bytes;
     let measured = !data.dev.is_empty();
-    let dev = measured.then(|| measure(trainer.model(), &data.dev, memory, &run.stop)).transpose()?;
+    let dev = measured
+        .then(|| measure(trainer.model(), &data.dev, trainer.settings.positive, memory, &run.stop))
+        .transpose()?;
     let figure = dev.as_ref().map(|metrics| run.metric.read(metrics));
-    let kept = figure.is_none() || figure > progress.best;
+    let better = figure.is_none() || figure > progress.best;
+    let kept = better || trainer.settings.keep == Keep::Last;
     if kept {
-        progress.best = figure;
         trainer.save(run.output)?;
+    }
+    if better {
+        (progress.best, progress.best_epoch) = (figure, progress.epochs.len() + 1);
+    }
+    if let Some(figure) = figure {
+        progress.plateau.see(figure);
     }
     progress.epochs.push(Epoch {
         epoch: progress.epochs.len() + 1,

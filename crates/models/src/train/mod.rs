@@ -17,22 +17,25 @@ mod state;
 
 pub use evaluate::{Metric, Metrics, evaluate};
 pub use fit::{Data, Epoch, Event, TrainingRun, fit};
-pub use settings::TrainingSettings;
+pub use settings::{Keep, Schedule, TrainingSettings};
 pub use start::{Start, TrainedHead};
 
 use crate::forward::cut;
 use crate::learner::{LossBatch, Pulled};
-use crate::loss::{Objective, supervised};
+use crate::loss::{Forward, Objective, supervised};
 use crate::opened::{Opened, Parts};
 use crate::run::Noise;
 use crate::weights::Param;
 use exegete_core::{Error, Example, Label, Learner, Model, Open, Result, Row, Site};
 pub use exegete_engine::Optimiser;
-use exegete_engine::{Context, Moments, ParamGrad, Update};
+use exegete_engine::{Context, Moments, Op, ParamGrad, Tensor, Update};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+
+/// What helps a run whose numbers grew without end.
+const ADVICE: &str = "lower the rate, or clip gradients to a smaller length";
 
 /// Below this many tokens a thread, the sum of gradients costs more than the waiting it saves.
 const LEAST_TOKENS: usize = 64;
@@ -60,6 +63,27 @@ impl Default for TrainingLoss {
     }
 }
 
+impl TrainingLoss {
+    /// The losses of rows times the weights of their classes, where there are any.
+    fn weighted(self, weights: &[f64]) -> Self {
+        if weights.is_empty() {
+            return self;
+        }
+        let (weights, losses) = (weights.to_vec(), self.losses);
+        let weigh = move |forward: &mut Forward<'_, f32>| {
+            let weight = |label: &Label| match label {
+                Label::Class(class) => Ok(weights.get(*class).map_or(1.0, |&weight| weight as f32)),
+                _ => Err(Error::Request("class weights are for rows with one class each".into())),
+            };
+            let own = forward.labels.iter().map(weight).collect::<Result<Vec<f32>>>()?;
+            let own = Tensor::new(own.len(), 1, own).into(); // [B, 1]
+            let losses = losses(forward)?; // [B, 1]
+            Ok(forward.tape.apply(Op::Mul, [losses, own]))
+        };
+        Self { reads: self.reads, losses: Box::new(weigh) }
+    }
+}
+
 /// A model in training, with what its optimiser remembers.
 pub struct Trainer {
     model: Opened<f32>,
@@ -70,6 +94,8 @@ pub struct Trainer {
     dense: Vec<String>,
     /// What each parameter's rate is multiplied by, in the order of the names.
     shares: Vec<f64>,
+    /// The weight decay of each parameter, in the order of the names.
+    decays: Vec<f64>,
     moments: Vec<Moments<f32>>,
     steps: u64,
     /// Parameters that no file held and that start from random numbers.
@@ -105,11 +131,26 @@ impl Trainer {
             settings.optimiser.moments(len)
         });
         let moments = moments.collect();
+        let classes = model.parts.card.labels.len();
+        if !settings.class_weights.is_empty() && settings.class_weights.len() != classes {
+            let given = settings.class_weights.len();
+            return Err(Error::Request(format!(
+                "{given} class weights for {classes} classes; give one a class"
+            )));
+        }
+        if let Some(class) = settings.positive.filter(|&class| class >= classes) {
+            return Err(Error::Request(format!(
+                "class {class} of a model with {classes} cannot be the positive one"
+            )));
+        }
+        let goal = goal.weighted(&settings.class_weights);
+        let axes: Vec<usize> = names.iter().map(|name| model.parts.params[name].shape.len()).collect();
+        let decays = settings.decays(&model.parts.groups, &names, &axes);
         let shares = settings.layer_shares(&model.parts.groups);
         let shares = names.iter().map(|name| shares[name.as_str()]).collect();
         let word = &model.parts.network.embeddings.word.name;
         let dense = names.iter().filter(|name| ***name != **word).cloned().collect();
-        Ok(Self { model, settings, goal, names, dense, shares, moments, steps: 0, fresh, companions })
+        Ok(Self { model, settings, goal, names, dense, shares, decays, moments, steps: 0, fresh, companions })
     }
 
     /// The model as it is now.
@@ -142,7 +183,9 @@ impl Trainer {
         let bad = |(_, param): &(&String, &Param<f32>)| !param.value.data().iter().all(|x| x.is_finite());
         match self.model.parts.params.iter().find(bad) {
             Some((name, _)) => {
-                Err(Error::Model(format!("training diverged: '{name}' is not finite; lower the rate")))
+                let (step, rate) = (self.steps, self.settings.rate);
+                let what = format!("'{name}' is not finite after step {step} at a rate of up to {rate:?}");
+                Err(Error::Model(format!("training diverged: {what}; {ADVICE}")))
             }
             None => Ok(()),
         }
@@ -155,32 +198,41 @@ impl Trainer {
 
     /// Learns from one batch. `keys` are the random keys of the rows' dropout; the rate is multiplied by `share`.
     pub fn step(&mut self, batch: &[&Sample], keys: &[u64], share: f64) -> Result<TrainingStep> {
-        let (losses, gradients) = self.gradient(batch, keys)?;
+        let rate = self.settings.rate * share;
+        let (losses, gradients) = self.gradient(batch, keys).map_err(|error| match error {
+            // The files were sound when they were read: what a step finds wrong with the weights is its own doing.
+            Error::Model(what) => self.diverged(rate, &what),
+            other => other,
+        })?;
         let loss = losses.iter().sum::<f64>() / losses.len() as f64;
         let ctx = self.model.parts.ctx.clone();
         let norm = gradients.iter().map(|gradient| gradient.squared_norm(&ctx)).sum::<f64>().sqrt();
         if !loss.is_finite() || !norm.is_finite() {
-            return Err(Error::Model(format!(
-                "training diverged in step {}: loss {loss}, gradient {norm}; lower the rate or the clipping",
-                self.steps + 1
-            )));
+            return Err(self.diverged(rate, &format!("loss {loss}, gradient {norm}")));
         }
         self.steps += 1;
         let scale = self.settings.clip.map_or(1.0, |most| (most / (norm + 1e-6)).min(1.0));
         let mut after = BTreeMap::new();
-        let each = self.names.iter().zip(&self.shares).zip(&mut self.moments).zip(&gradients);
-        for (((name, layer_share), moments), gradient) in each {
+        let each = self
+            .names
+            .iter()
+            .zip(self.shares.iter().zip(&self.decays))
+            .zip(&mut self.moments)
+            .zip(&gradients);
+        for (((name, (layer_share, &decay)), moments), gradient) in each {
             let param = &self.model.parts.params[name];
-            let rate = self.settings.rate * share * layer_share;
-            // Biases and norms have no direction that shrinking would favour.
-            let decay = if param.shape.len() >= 2 { self.settings.decay } else { 0.0 };
-            let update = Update { rate, decay, scale, step: self.steps };
+            let update = Update { rate: rate * layer_share, decay, scale, step: self.steps };
             let optimiser = &self.settings.optimiser;
             let value = ctx.install(|| optimiser.step(&ctx, &update, (&param.value, gradient), moments));
             after.insert(name.clone(), value);
         }
         self.model = self.model.replaced(self.model.parts.card.clone(), after)?;
-        Ok(TrainingStep { loss, norm, rate: self.settings.rate * share })
+        Ok(TrainingStep { loss, norm, rate })
+    }
+
+    fn diverged(&self, rate: f64, what: &str) -> Error {
+        let step = self.steps + 1;
+        Error::Model(format!("training diverged in step {step} at learning rate {rate:?}: {what}; {ADVICE}"))
     }
 
     /// The loss of each row, and the gradient of their mean for every parameter, in the order of their names.

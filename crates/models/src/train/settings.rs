@@ -1,6 +1,26 @@
 use exegete_core::{Error, ParameterGroup, Result};
 use exegete_engine::Optimiser;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How the rate changes from step to step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// It rises over the warm-up, then falls to zero in a line.
+    Linear,
+    /// It stays what it is.
+    Constant,
+    /// It is halved after every epoch whose figure is not better than the best before by a ten-thousandth of that.
+    Halve,
+}
+
+/// Which epoch's model is written, where there are rows to measure on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// That of the best figure.
+    Best,
+    /// That of the last epoch.
+    Last,
+}
 
 /// How a model is trained. Checked once, before any work.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,10 +35,22 @@ pub struct TrainingSettings {
     pub rate: f64,
     /// Each layer's rate is that of the layer above times this; 1 for one rate everywhere.
     pub layer_decay: f64,
-    /// The share of all steps over which the rate rises; then it falls to zero in a line.
+    /// With the linear schedule, the share of all steps over which the rate rises.
     pub warmup: f64,
-    /// λ for matrices; biases and norms have none.
+    /// How the rate goes on after that.
+    pub schedule: Schedule,
+    /// λ for matrices, biases and norms having none; with coupled Adam for every parameter.
     pub decay: f64,
+    /// λ for the parameters of groups whose name begins with `attention`.
+    pub decay_attention: f64,
+    /// What the loss of a row of each class is multiplied by; empty for 1 everywhere.
+    pub class_weights: Vec<f64>,
+    /// The class of F1 and AUC; the last where there is none.
+    pub positive: Option<usize>,
+    /// The run ends after this many epochs in a row without a better figure.
+    pub patience: Option<usize>,
+    /// Which epoch's model is written.
+    pub keep: Keep,
     /// The longest gradient; longer ones are scaled down.
     pub clip: Option<f64>,
     /// Dropout in the place of the config's own rates.
@@ -42,7 +74,13 @@ impl Default for TrainingSettings {
             rate: 5e-5,
             layer_decay: 1.0,
             warmup: 0.06,
+            schedule: Schedule::Linear,
             decay: 0.01,
+            decay_attention: 0.0,
+            class_weights: Vec::new(),
+            positive: None,
+            patience: None,
+            keep: Keep::Best,
             clip: Some(1.0),
             dropout: None,
             max_tokens: None,
@@ -68,6 +106,15 @@ impl TrainingSettings {
             (!share(self.warmup), "the warm-up must be a share of the steps from 0 up to 1"),
             (!(self.decay >= 0.0 && self.decay.is_finite()), "the weight decay cannot be negative"),
             (
+                !(self.decay_attention >= 0.0 && self.decay_attention.is_finite()),
+                "the weight decay of attention cannot be negative",
+            ),
+            (
+                self.class_weights.iter().any(|&weight| !(weight >= 0.0 && weight.is_finite())),
+                "the weight of a class must be a number from 0 up",
+            ),
+            (self.patience == Some(0), "the patience must be at least 1 epoch"),
+            (
                 self.clip.is_some_and(|clip| clip.is_nan() || clip <= 0.0),
                 "the clipping length must be positive",
             ),
@@ -81,6 +128,20 @@ impl TrainingSettings {
             Some((_, what)) => Err(Error::Request((*what).into())),
             None => Ok(()),
         }
+    }
+
+    /// The weight decay of each of these parameters.
+    pub(super) fn decays(&self, groups: &[ParameterGroup], names: &[String], shapes: &[usize]) -> Vec<f64> {
+        let attention = groups.iter().filter(|group| group.name.starts_with("attention"));
+        let attention: BTreeSet<&String> = attention.flat_map(|group| &group.parameters).collect();
+        let all = matches!(self.optimiser, Optimiser::Adam { .. });
+        let decay = |(name, &axes): (&String, &usize)| match (attention.contains(name), all || axes >= 2) {
+            (true, _) => self.decay_attention,
+            (false, true) => self.decay,
+            // Biases and norms have no direction that shrinking would favour.
+            (false, false) => 0.0,
+        };
+        names.iter().zip(shapes).map(decay).collect()
     }
 
     /// What each parameter's rate is multiplied by: 1 at the head and the group below it, less with every group below.
@@ -99,6 +160,27 @@ impl TrainingSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attention_has_a_decay_of_its_own_and_only_adam_shrinks_biases() {
+        let group = |name: &str, parameter: &str| ParameterGroup {
+            name: name.into(),
+            parameters: vec![format!("{parameter}.bias"), format!("{parameter}.weight")],
+        };
+        let groups = [group("attention.hidden", "a"), group("head", "h")];
+        let names: Vec<String> = groups.iter().flat_map(|group| group.parameters.clone()).collect();
+        let of = |optimiser| {
+            let settings = TrainingSettings {
+                optimiser,
+                decay: 0.1,
+                decay_attention: 0.2,
+                ..TrainingSettings::default()
+            };
+            settings.decays(&groups, &names, &[1, 2, 1, 2])
+        };
+        assert_eq!(of(Optimiser::adam(true)), [0.2, 0.2, 0.1, 0.1]);
+        assert_eq!(of(Optimiser::ADAM_W), [0.2, 0.2, 0.0, 0.1]);
+    }
 
     #[test]
     fn rates_fall_with_every_group_below_the_one_under_the_head() {
