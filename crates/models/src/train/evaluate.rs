@@ -115,19 +115,10 @@ impl Tally {
     }
 
     fn add(&mut self, label: &Label, logits: &Logits) -> Result<()> {
-        let best = |values: &mut dyn Iterator<Item = f64>| {
-            values.enumerate().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map_or(0, |(i, _)| i)
-        };
-        let predicted = best(&mut logits.data.iter().copied());
-        let (gold, said): (Vec<usize>, Vec<usize>) = match label {
-            Label::Class(class) => (vec![*class], vec![predicted]),
-            Label::Soft(shares) => (vec![best(&mut shares.iter().map(|&s| s.into()))], vec![predicted]),
-            Label::Labels(shares) => {
-                let on = |values: &mut dyn Iterator<Item = bool>| -> Vec<usize> {
-                    values.enumerate().filter_map(|(i, on)| on.then_some(i)).collect()
-                };
-                (on(&mut shares.iter().map(|&s| s > 0.5)), on(&mut logits.data.iter().map(|&z| z > 0.0)))
-            }
+        let gold = right_classes(label);
+        let said = match label {
+            Label::Class(_) | Label::Soft(_) => vec![largest(logits.data.iter().copied())],
+            Label::Labels(_) => above(logits.data.iter().copied(), 0.0),
             Label::Value(value) => {
                 let said = logits.data.first().copied().unwrap_or_default();
                 self.pairs.push(((*value).into(), said));
@@ -159,6 +150,25 @@ impl Tally {
     }
 }
 
+/// The classes that a label of a whole text names: one, or with several labels any number; none for numbers.
+pub(super) fn right_classes(label: &Label) -> Vec<usize> {
+    match label {
+        Label::Class(class) => vec![*class],
+        Label::Soft(shares) => vec![largest(shares.iter().map(|&share| share.into()))],
+        Label::Labels(shares) => above(shares.iter().map(|&share| share.into()), 0.5),
+        Label::Value(_) | Label::Tokens(_) | Label::Span(..) => Vec::new(),
+    }
+}
+
+/// The index of the largest value, the lowest of several.
+fn largest(values: impl Iterator<Item = f64>) -> usize {
+    values.enumerate().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map_or(0, |(i, _)| i)
+}
+
+fn above(values: impl Iterator<Item = f64>, least: f64) -> Vec<usize> {
+    values.enumerate().filter_map(|(i, value)| (value > least).then_some(i)).collect()
+}
+
 /// F1 from true positives, false positives and false negatives.
 fn f1(&[hit, over, missed]: &[usize; 3]) -> f64 {
     match 2 * hit + over + missed {
@@ -175,6 +185,10 @@ fn odds(logits: &[f64], class: usize, several: bool) -> f64 {
     }
     let others = || logits.iter().enumerate().filter(|(i, _)| *i != class).map(|(_, &z)| z);
     let most = others().fold(f64::NEG_INFINITY, f64::max);
+    if most == f64::NEG_INFINITY {
+        // Every other class is ruled out; the difference of two infinities would be no number.
+        return f64::INFINITY;
+    }
     own - most - others().map(|z| (z - most).exp()).sum::<f64>().ln()
 }
 
@@ -241,7 +255,8 @@ mod tests {
         assert!((auc(&untied).unwrap() - 4.0 / 6.0).abs() < 1e-7, "the planted fault does not show");
         assert!((f1(&tally.hits[1]) - 0.5).abs() < 1e-7);
         assert_eq!(auc(&tally.scores[..3]), None);
-        // One against the rest.
+        // One against the rest; and a class that alone is possible is certain.
+        assert_eq!(odds(&[f64::NEG_INFINITY, 1.0], 1, false), f64::INFINITY);
         let z = [1.0, 2.0, 3.0];
         let p = 2.0_f64.exp() / z.iter().map(|z: &f64| z.exp()).sum::<f64>();
         assert!((odds(&z, 1, false) - (p / (1.0 - p)).ln()).abs() < 1e-12);

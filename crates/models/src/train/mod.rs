@@ -7,6 +7,8 @@
 //! What is made small is a [`TrainingLoss`]: the supervised loss by default, or any function of the logits and of sites that
 //! it asks for, written on the same tape.
 
+mod class_weights;
+mod defaults;
 mod evaluate;
 mod fit;
 mod lock;
@@ -15,20 +17,22 @@ mod settings;
 mod start;
 mod state;
 
+pub use class_weights::ClassWeights;
+pub use defaults::{Recipe, TrainingDefaults};
 pub use evaluate::{Metric, Metrics, evaluate};
 pub use fit::{Data, Epoch, Event, TrainingRun, fit};
-pub use settings::{Keep, Schedule, TrainingSettings};
+pub use settings::{Keep, Reduction, Schedule, TrainingSettings};
 pub use start::{Start, TrainedHead};
 
 use crate::forward::cut;
 use crate::learner::{LossBatch, Pulled};
-use crate::loss::{Forward, Objective, supervised};
+use crate::loss::{Objective, supervised};
 use crate::opened::{Opened, Parts};
 use crate::run::Noise;
 use crate::weights::Param;
 use exegete_core::{Error, Example, Label, Learner, Model, Open, Result, Row, Site};
 pub use exegete_engine::Optimiser;
-use exegete_engine::{Context, Moments, Op, ParamGrad, Tensor, Update};
+use exegete_engine::{Context, Moments, ParamGrad, Tensor, Update};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -63,27 +67,6 @@ impl Default for TrainingLoss {
     }
 }
 
-impl TrainingLoss {
-    /// The losses of rows times the weights of their classes, where there are any.
-    fn weighted(self, weights: &[f64]) -> Self {
-        if weights.is_empty() {
-            return self;
-        }
-        let (weights, losses) = (weights.to_vec(), self.losses);
-        let weigh = move |forward: &mut Forward<'_, f32>| {
-            let weight = |label: &Label| match label {
-                Label::Class(class) => Ok(weights.get(*class).map_or(1.0, |&weight| weight as f32)),
-                _ => Err(Error::Request("class weights are for rows with one class each".into())),
-            };
-            let own = forward.labels.iter().map(weight).collect::<Result<Vec<f32>>>()?;
-            let own = Tensor::new(own.len(), 1, own).into(); // [B, 1]
-            let losses = losses(forward)?; // [B, 1]
-            Ok(forward.tape.apply(Op::Mul, [losses, own]))
-        };
-        Self { reads: self.reads, losses: Box::new(weigh) }
-    }
-}
-
 /// A model in training, with what its optimiser remembers.
 pub struct Trainer {
     model: Opened<f32>,
@@ -96,6 +79,8 @@ pub struct Trainer {
     shares: Vec<f64>,
     /// The weight decay of each parameter, in the order of the names.
     decays: Vec<f64>,
+    /// The longest row of each parameter, in the order of the names.
+    longest: Vec<Option<f64>>,
     moments: Vec<Moments<f32>>,
     steps: u64,
     /// Parameters that no file held and that start from random numbers.
@@ -131,26 +116,29 @@ impl Trainer {
             settings.optimiser.moments(len)
         });
         let moments = moments.collect();
-        let classes = model.parts.card.labels.len();
-        if !settings.class_weights.is_empty() && settings.class_weights.len() != classes {
-            let given = settings.class_weights.len();
-            return Err(Error::Request(format!(
-                "{given} class weights for {classes} classes; give one a class"
-            )));
-        }
-        if let Some(class) = settings.positive.filter(|&class| class >= classes) {
-            return Err(Error::Request(format!(
-                "class {class} of a model with {classes} cannot be the positive one"
-            )));
-        }
+        settings.check_classes(model.parts.card.labels.len())?;
         let goal = goal.weighted(&settings.class_weights);
         let axes: Vec<usize> = names.iter().map(|name| model.parts.params[name].shape.len()).collect();
-        let decays = settings.decays(&model.parts.groups, &names, &axes);
+        let decays = settings.decays(&names, &axes)?;
+        let longest = settings.longest_rows(&model.parts.groups, &names, &axes);
         let shares = settings.layer_shares(&model.parts.groups);
         let shares = names.iter().map(|name| shares[name.as_str()]).collect();
         let word = &model.parts.network.embeddings.word.name;
         let dense = names.iter().filter(|name| ***name != **word).cloned().collect();
-        Ok(Self { model, settings, goal, names, dense, shares, decays, moments, steps: 0, fresh, companions })
+        Ok(Self {
+            model,
+            settings,
+            goal,
+            names,
+            dense,
+            shares,
+            decays,
+            longest,
+            moments,
+            steps: 0,
+            fresh,
+            companions,
+        })
     }
 
     /// The model as it is now.
@@ -213,17 +201,17 @@ impl Trainer {
         self.steps += 1;
         let scale = self.settings.clip.map_or(1.0, |most| (most / (norm + 1e-6)).min(1.0));
         let mut after = BTreeMap::new();
-        let each = self
-            .names
-            .iter()
-            .zip(self.shares.iter().zip(&self.decays))
-            .zip(&mut self.moments)
-            .zip(&gradients);
-        for (((name, (layer_share, &decay)), moments), gradient) in each {
+        for (at, (name, moments)) in self.names.iter().zip(&mut self.moments).enumerate() {
             let param = &self.model.parts.params[name];
-            let update = Update { rate: rate * layer_share, decay, scale, step: self.steps };
+            let (rate, decay) = (rate * self.shares[at], self.decays[at]);
+            let update = Update { rate, decay, scale, step: self.steps };
             let optimiser = &self.settings.optimiser;
-            let value = ctx.install(|| optimiser.step(&ctx, &update, (&param.value, gradient), moments));
+            let value =
+                ctx.install(|| optimiser.step(&ctx, &update, (&param.value, &gradients[at]), moments));
+            let value = match self.longest[at] {
+                Some(most) => shortened(&value, most),
+                None => value,
+            };
             after.insert(name.clone(), value);
         }
         self.model = self.model.replaced(self.model.parts.card.clone(), after)?;
@@ -235,7 +223,7 @@ impl Trainer {
         Error::Model(format!("training diverged in step {step} at learning rate {rate:?}: {what}; {ADVICE}"))
     }
 
-    /// The loss of each row, and the gradient of their mean for every parameter, in the order of their names.
+    /// The loss of each row, and the gradient of their mean or sum for every parameter, in the order of their names.
     pub fn gradient(&self, batch: &[&Sample], keys: &[u64]) -> Result<(Vec<f64>, Vec<ParamGrad<f32>>)> {
         let rows: Vec<Row> = batch.iter().map(|sample| sample.row.clone()).collect();
         let labels: Vec<Label> = batch.iter().map(|sample| sample.label.clone()).collect();
@@ -275,7 +263,10 @@ impl Trainer {
         part: Range<usize>,
     ) -> Vec<(Range<usize>, Result<Pulled<f32>>)> {
         let ctx = &self.model.parts.ctx;
-        let weight = 1.0 / rows.len() as f64;
+        let weight = match self.settings.reduction {
+            Reduction::Mean => 1.0 / rows.len() as f64,
+            Reduction::Sum => 1.0,
+        };
         let pull = |ctx: &Arc<Context<f32>>, piece: Range<usize>| {
             let lesson = LossBatch {
                 rows: &rows[piece.clone()],
@@ -314,6 +305,19 @@ impl Trainer {
         parts.push(first..rows.len());
         parts
     }
+}
+
+/// The same matrix, rows that are longer than this scaled down to it.
+fn shortened(value: &Tensor<f32>, most: f64) -> Tensor<f32> {
+    let (rows, cols) = (value.rows(), value.cols());
+    let mut data = value.data().to_vec();
+    for row in data.chunks_exact_mut(cols.max(1)) {
+        let length = row.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+        if length > most {
+            row.iter_mut().for_each(|x| *x *= (most / length) as f32);
+        }
+    }
+    Tensor::new(rows, cols, data)
 }
 
 impl TrainingSettings {

@@ -1,6 +1,9 @@
 use exegete_core::{Error, ParameterGroup, Result};
 use exegete_engine::Optimiser;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+/// What the names of small models' attention parameters begin with.
+const ATTENTION: &str = "attention.";
 
 /// How the rate changes from step to step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +14,15 @@ pub enum Schedule {
     Constant,
     /// It is halved after every epoch whose figure is not better than the best before by a ten-thousandth of that.
     Halve,
+}
+
+/// How the losses of a batch's rows become the one number whose gradient a step follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduction {
+    /// Their mean: the size of a batch leaves the gradient's length as it is.
+    Mean,
+    /// Their sum, as Jain and Wallace 2019 train.
+    Sum,
 }
 
 /// Which epoch's model is written, where there are rows to measure on.
@@ -29,6 +41,10 @@ pub struct TrainingSettings {
     pub epochs: usize,
     /// Rows a step.
     pub batch: usize,
+    /// Whether a batch holds texts of about the same length.
+    pub bucketed: bool,
+    /// How the losses of a batch's rows become one.
+    pub reduction: Reduction,
     /// The rule of a step.
     pub optimiser: Optimiser,
     /// η at its highest.
@@ -41,7 +57,7 @@ pub struct TrainingSettings {
     pub schedule: Schedule,
     /// λ for matrices, biases and norms having none; with coupled Adam for every parameter.
     pub decay: f64,
-    /// λ for the parameters of groups whose name begins with `attention`.
+    /// λ for the parameters whose name begins with `attention.`, as those of small models' attention do.
     pub decay_attention: f64,
     /// What the loss of a row of each class is multiplied by; empty for 1 everywhere.
     pub class_weights: Vec<f64>,
@@ -53,6 +69,8 @@ pub struct TrainingSettings {
     pub keep: Keep,
     /// The longest gradient; longer ones are scaled down.
     pub clip: Option<f64>,
+    /// The longest row of the head's matrices; longer ones are scaled down after each step (Kim 2014).
+    pub head_norm: Option<f64>,
     /// Dropout in the place of the config's own rates.
     pub dropout: Option<f64>,
     /// Texts are cut to this many tokens while training, where it is less than the model reads.
@@ -70,6 +88,8 @@ impl Default for TrainingSettings {
         Self {
             epochs: 3,
             batch: 32,
+            bucketed: false,
+            reduction: Reduction::Mean,
             optimiser: Optimiser::ADAM_W,
             rate: 5e-5,
             layer_decay: 1.0,
@@ -82,6 +102,7 @@ impl Default for TrainingSettings {
             patience: None,
             keep: Keep::Best,
             clip: Some(1.0),
+            head_norm: None,
             dropout: None,
             max_tokens: None,
             seed: 0,
@@ -119,6 +140,10 @@ impl TrainingSettings {
                 "the clipping length must be positive",
             ),
             (
+                self.head_norm.is_some_and(|most| most.is_nan() || most <= 0.0),
+                "the longest row of the head must be positive",
+            ),
+            (
                 matches!(self.optimiser, Optimiser::Sgd { momentum } if !share(momentum)),
                 "the momentum must be a share from 0 up to 1",
             ),
@@ -130,18 +155,51 @@ impl TrainingSettings {
         }
     }
 
-    /// The weight decay of each of these parameters.
-    pub(super) fn decays(&self, groups: &[ParameterGroup], names: &[String], shapes: &[usize]) -> Vec<f64> {
-        let attention = groups.iter().filter(|group| group.name.starts_with("attention"));
-        let attention: BTreeSet<&String> = attention.flat_map(|group| &group.parameters).collect();
+    /// Whether they fit a model of so many classes.
+    pub(super) fn check_classes(&self, classes: usize) -> Result<()> {
+        let weights = self.class_weights.len();
+        if weights > 0 && weights != classes {
+            let what = format!("{weights} class weights for {classes} classes; give one a class");
+            return Err(Error::Request(what));
+        }
+        match self.positive.filter(|&class| class >= classes) {
+            Some(class) => {
+                let what = format!("class {class} of a model with {classes} cannot be the positive one");
+                Err(Error::Request(what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The weight decay of each of these parameters, which have so many axes.
+    pub(super) fn decays(&self, names: &[String], axes: &[usize]) -> Result<Vec<f64>> {
+        let attends = |name: &String| name.starts_with(ATTENTION);
+        if self.decay_attention != 0.0 && !names.iter().any(attends) {
+            let what = format!("the model has no parameters '{ATTENTION}*' for a decay of their own");
+            return Err(Error::Request(format!("{what}; leave the decay of attention out")));
+        }
         let all = matches!(self.optimiser, Optimiser::Adam { .. });
-        let decay = |(name, &axes): (&String, &usize)| match (attention.contains(name), all || axes >= 2) {
+        let decay = |(name, &axes): (&String, &usize)| match (attends(name), all || axes >= 2) {
             (true, _) => self.decay_attention,
             (false, true) => self.decay,
             // Biases and norms have no direction that shrinking would favour.
             (false, false) => 0.0,
         };
-        names.iter().zip(shapes).map(decay).collect()
+        Ok(names.iter().zip(axes).map(decay).collect())
+    }
+
+    /// The longest row of each of these parameters, where there is a limit.
+    pub(super) fn longest_rows(
+        &self,
+        groups: &[ParameterGroup],
+        names: &[String],
+        axes: &[usize],
+    ) -> Vec<Option<f64>> {
+        let heads = groups.iter().filter(|group| group.name == ParameterGroup::HEAD);
+        let heads: Vec<&String> = heads.flat_map(|group| &group.parameters).collect();
+        let longest =
+            |(name, &axes): (&String, &usize)| self.head_norm.filter(|_| axes >= 2 && heads.contains(&name));
+        names.iter().zip(axes).map(longest).collect()
     }
 
     /// What each parameter's rate is multiplied by: 1 at the head and the group below it, less with every group below.
@@ -163,23 +221,19 @@ mod tests {
 
     #[test]
     fn attention_has_a_decay_of_its_own_and_only_adam_shrinks_biases() {
-        let group = |name: &str, parameter: &str| ParameterGroup {
-            name: name.into(),
-            parameters: vec![format!("{parameter}.bias"), format!("{parameter}.weight")],
+        let names = ["attention.hidden.bias", "attention.hidden.weight", "head.bias", "head.weight"];
+        let names = names.map(str::to_owned);
+        let settings = |optimiser| TrainingSettings {
+            optimiser,
+            decay: 0.1,
+            decay_attention: 0.2,
+            ..TrainingSettings::default()
         };
-        let groups = [group("attention.hidden", "a"), group("head", "h")];
-        let names: Vec<String> = groups.iter().flat_map(|group| group.parameters.clone()).collect();
-        let of = |optimiser| {
-            let settings = TrainingSettings {
-                optimiser,
-                decay: 0.1,
-                decay_attention: 0.2,
-                ..TrainingSettings::default()
-            };
-            settings.decays(&groups, &names, &[1, 2, 1, 2])
-        };
+        let of = |optimiser| settings(optimiser).decays(&names, &[1, 2, 1, 2]).unwrap();
         assert_eq!(of(Optimiser::adam(true)), [0.2, 0.2, 0.1, 0.1]);
         assert_eq!(of(Optimiser::ADAM_W), [0.2, 0.2, 0.0, 0.1]);
+        let elsewhere = settings(Optimiser::ADAM_W).decays(&["layer.0.attention.weight".to_owned()], &[2]);
+        assert!(elsewhere.unwrap_err().to_string().contains("no parameters 'attention.*'"));
     }
 
     #[test]
