@@ -118,8 +118,9 @@ pub mod conformance {
 pub mod train {
     pub use exegete_models::loss::{Forward, Objective, supervised};
     pub use exegete_models::train::{
-        Data, Epoch, Event, Metric, Metrics, Optimiser, Sample, Start, TrainedHead, Trainer, TrainingLoss,
-        TrainingRun, TrainingSettings, TrainingStep, evaluate, fit,
+        ClassWeights, Data, Epoch, Event, Keep, Metric, Metrics, Optimiser, Recipe, Reduction, Sample,
+        Schedule, Start, TrainedHead, Trainer, TrainingDefaults, TrainingLoss, TrainingRun, TrainingSettings,
+        TrainingStep, evaluate, fit,
     };
 }
 
