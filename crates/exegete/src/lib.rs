@@ -124,6 +124,14 @@ pub mod train {
     };
 }
 
+/// Small models over words: see [`small::SmallStart`], which [`train::Start`] takes.
+pub mod small {
+    pub use exegete_models::small::{
+        KINDS, SmallAttention, SmallConfig, SmallEncoder, SmallHead, SmallStart, WordVectors,
+    };
+    pub use exegete_models::tokenizer::Vocabulary;
+}
+
 /// Files that appear only when they are complete.
 pub mod partial {
     pub use exegete_models::partial::{FilePlace, Partial, place, sweep, write};

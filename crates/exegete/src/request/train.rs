@@ -3,6 +3,7 @@
 mod choices;
 mod plan;
 mod rows;
+mod small;
 
 use super::{Listener, Notice, Resources, Stop, model, needed, refuse_reads};
 use crate::train::{Data, Epoch, Event, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun, fit};
@@ -15,6 +16,7 @@ use rows::Rows;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+pub use small::SmallRequest;
 use std::path::{Path, PathBuf};
 
 /// What training needs of a model.
@@ -45,6 +47,10 @@ pub struct TrainRequest {
     /// Take only the config and the tokenizer of the folder, and random weights.
     #[arg(long, requires = "model")]
     pub from_scratch: bool,
+    /// A small model in the place of a folder.
+    #[serde(flatten)]
+    #[command(flatten)]
+    pub small: SmallRequest,
     /// Tables have no header: columns are numbered from 1, the text is the first and the label the last.
     #[arg(long)]
     pub no_header: bool,
@@ -142,6 +148,7 @@ impl Default for TrainRequest {
             overwrite: false,
             model: None,
             from_scratch: false,
+            small: SmallRequest::default(),
             no_header: false,
             text_column: None,
             pair_column: None,
@@ -184,18 +191,21 @@ pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Ve
     let excluded = rows.exclude(request, tell)?;
     rows.warn_of_leaks(request, tell);
     let head = TrainedHead { task: rows.task, labels: rows.labels.clone() };
-    let start = match folder {
-        Some(dir) if request.from_scratch => Start::Scratch(dir.to_owned()),
-        Some(dir) => Start::Folder(dir.to_owned()),
-        None if request.from_scratch => {
+    let small = request.small.start(request, &rows, tell)?;
+    let start = match (small, folder) {
+        (Some(small), _) => small,
+        (None, Some(dir)) if request.from_scratch => Start::Scratch(dir.to_owned()),
+        (None, Some(dir)) => Start::Folder(dir.to_owned()),
+        (None, None) if request.from_scratch => {
             bail!("--from-scratch takes the config and the tokenizer of a folder")
         }
-        None => Start::Default,
+        (None, None) => Start::Default,
     };
     let plan = TrainPlan::new(request, &rows)?;
     let mut trainer = Trainer::new(&start, &head, plan.settings.clone(), TrainingLoss::default())?;
     let data = rows.data(&trainer)?;
-    if !request.from_scratch && !trainer.fresh().is_empty() {
+    let new = request.from_scratch || request.small.kind.is_some();
+    if !new && !trainer.fresh().is_empty() {
         tell(Notice::Note(&format!("new, from random numbers: {}", trainer.fresh().join(", "))));
     }
     warn_of_truncation(request, &data, &trainer, tell);
@@ -224,6 +234,7 @@ fn check_output(request: &TrainRequest, output: &Path) -> Result<()> {
     }
     let own = ["training.json", "training_state.safetensors"].map(|name| output.join(name));
     refuse_reads(&[crate::files_of_folder(output), own.into()].concat(), &request.reads())?;
+    request.small.refuse_unused(request)?;
     plan::refuse_unused(request)
 }
 
@@ -255,7 +266,13 @@ fn write_report(
     let report = json!({
         "schema": "exegete.training/1",
         "version": env!("CARGO_PKG_VERSION"),
-        "start": {"model": request.model.as_deref().map_or_else(|| Some(crate::DEFAULT.to_owned()), name), "from_scratch": request.from_scratch},
+        "start": match &request.small.kind {
+            Some(kind) => json!({"kind": kind}),
+            None => {
+                let model = request.model.as_deref().map_or_else(|| Some(crate::DEFAULT.to_owned()), name);
+                json!({"model": model, "from_scratch": request.from_scratch})
+            }
+        },
         "task": head.task,
         "labels": head.labels,
         "data": {

@@ -116,7 +116,7 @@ impl SmallConfig {
             attention_hidden: 0,
             lowercase: fields.flag_or("lowercase", true)?,
             labels: labels(&fields)?,
-            dropout: dropout(kind),
+            dropout: dropout(kind, &encoder),
             kind: kind.to_owned(),
             encoder,
             head,
@@ -146,6 +146,33 @@ impl SmallConfig {
     /// The sizes that an output's width follows from.
     pub(crate) fn widths(&self, vocabulary: usize) -> Widths {
         Widths { labels: self.labels.len(), hidden: self.width(), vocabulary }
+    }
+
+    /// The text of a config that says all of this, whatever its defaults were.
+    pub fn complete(&self) -> String {
+        let attention =
+            ATTENTIONS.iter().find(|(_, how)| *how == self.attention).map_or("none", |(name, _)| name);
+        let head = HEADS.iter().find(|(_, head)| *head == self.head).map(|(name, _)| *name);
+        let (encoder, convolution) = match &self.encoder {
+            SmallEncoder::None => ("none", None),
+            SmallEncoder::Average => ("average", None),
+            SmallEncoder::Convolution { widths, channels } => {
+                (if self.kind == "flan" { "conv" } else { &*self.kind }, Some((widths, channels)))
+            }
+            SmallEncoder::Recurrent(RecurrentCell::Tanh) => ("rnn", None),
+            SmallEncoder::Recurrent(RecurrentCell::Gru) => ("gru", None),
+            SmallEncoder::Recurrent(RecurrentCell::Lstm) => ("lstm", None),
+        };
+        let mut fields = json!({
+            "kind": self.kind, "encoder": encoder, "attention": attention, "head": head,
+            "directions": self.directions, "layers": self.layers, "hidden": self.hidden, "embedding": self.embedding,
+            "attention_hidden": self.attention_hidden, "lowercase": self.lowercase, "labels": self.labels,
+        });
+        if let (Some((widths, channels)), Some(map)) = (convolution, fields.as_object_mut()) {
+            map.insert("widths".into(), json!(widths));
+            map.insert("channels".into(), json!(channels));
+        }
+        format!("{fields:#}")
     }
 
     /// The text of the same config with other classes.
@@ -243,11 +270,13 @@ fn labels(fields: &Fields) -> Result<Vec<String>> {
     names.ok_or_else(|| fields.wrong("labels", "a list of names", given))
 }
 
-/// What the papers drop: Kim (2014) before the head, Serrano and Smith (2019) before the encoder and the head.
-fn dropout(kind: &str) -> Rates {
+/// What the papers drop: Kim (2014) before the head, Serrano and Smith (2019) before the encoder and the head,
+/// and what convolutions find.
+fn dropout(kind: &str, encoder: &SmallEncoder) -> Rates {
+    let inside = if matches!(encoder, SmallEncoder::Convolution { .. }) { 0.3 } else { 0.0 };
     match kind {
         "kim" => Rates { head: 0.5, ..Rates::default() },
-        "flan" => Rates { embedding: 0.44, head: 0.35, ..Rates::default() },
+        "flan" => Rates { embedding: 0.44, feed_forward: inside, head: 0.35, ..Rates::default() },
         _ => Rates::default(),
     }
 }

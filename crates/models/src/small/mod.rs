@@ -64,10 +64,19 @@ impl Small {
         own.into_iter().flatten().chain(rest).collect()
     }
 
-    /// Its own rates, or one rate wherever its kind can drop anything.
+    /// Its own rates, or one rate wherever its kind drops anything; where it does not, before the encoder and the head.
     pub(crate) fn dropout(&self, rate: Option<f64>) -> Rates {
-        let uniform = |rate| Rates { embedding: rate, head: rate, ..Rates::default() };
-        rate.map_or(self.config.dropout, uniform)
+        let (own, Some(rate)) = (self.config.dropout, rate) else { return self.config.dropout };
+        if own == Rates::default() {
+            return Rates { embedding: rate, head: rate, ..own };
+        }
+        let there = |own: f64| if own > 0.0 { rate } else { 0.0 };
+        Rates {
+            embedding: there(own.embedding),
+            feed_forward: there(own.feed_forward),
+            head: there(own.head),
+            ..own
+        }
     }
 
     pub(crate) fn build<T: Scalar>(&self, w: &mut Weights<'_, T>, task: &dyn Task) -> Result<Built<T>> {

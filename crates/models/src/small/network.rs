@@ -37,7 +37,14 @@ pub(super) struct Classifier<T> {
 
 enum Head<T> {
     Text(Linear<T>),
-    Pair { first: Linear<T>, second: Linear<T>, out: Linear<T> },
+    Pair(Box<PairHead<T>>),
+}
+
+/// Where the second field is added to the first.
+struct PairHead<T> {
+    first: Linear<T>,
+    second: Linear<T>,
+    out: Linear<T>,
 }
 
 impl<T: Scalar> Classifier<T> {
@@ -54,11 +61,11 @@ impl<T: Scalar> Classifier<T> {
         w.group(ParameterGroup::HEAD);
         let inner = (m / 2).max(1);
         let head = if asked {
-            Head::Pair {
+            Head::Pair(Box::new(PairHead {
                 first: Linear::load(w, "head.first", m, inner)?,
                 second: Linear::load(w, "head.second", m, inner)?,
                 out: Linear::load(w, "head.out", inner, classes)?,
-            }
+            }))
         } else {
             Head::Text(Linear::load(w, "head", m, classes)?)
         };
@@ -110,7 +117,8 @@ impl<T: Scalar> Classifier<T> {
     fn logits(&self, run: &mut Run<'_, T>, pooled: Var<T>, query: Option<Var<T>>) -> Var<T> {
         match (&self.head, query) {
             (Head::Text(out), _) => out.forward(run, pooled), // [B, C]
-            (Head::Pair { first, second, out }, query) => {
+            (Head::Pair(head), query) => {
+                let PairHead { first, second, out } = &**head;
                 let mut inner = first.forward(run, pooled); // [B, m/2]
                 if let Some(query) = query {
                     let asked = second.forward(run, query); // [B, m/2]

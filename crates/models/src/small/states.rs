@@ -111,7 +111,8 @@ impl<T: Scalar> States<T> {
                     let y = run.tape.apply(Op::Unary(Unary::Relu), [y]); // [T, O]
                     found.push(run.site(self.at(&format!("conv.{width}")), y)?);
                 }
-                Ok(run.tape.apply(Op::JoinColumns, found)) // [T, m]
+                let found = run.tape.apply(Op::JoinColumns, found); // [T, m]
+                Ok(run.dropout_over(segments, found, |rates| rates.feed_forward))
             }
             Layers::Recurrent(cell, layers) => {
                 let mut x = x;

@@ -101,12 +101,12 @@ impl Vocabulary {
         self.ids.get(word).copied()
     }
 
-    /// The share of an example's words that it does not know.
-    pub fn unknown_share(&self, example: &Example, lowercase: bool) -> f64 {
+    /// The share of an example's words that it does not know, and how many words there are.
+    pub fn unknown_share(&self, example: &Example, lowercase: bool) -> (f64, usize) {
         let tokens = Encoded::of_words(example).tokens;
         let unknown =
             tokens.iter().filter(|token| self.id(&spelled(token.piece.clone(), lowercase)).is_none());
-        unknown.count() as f64 / tokens.len().max(1) as f64
+        (unknown.count() as f64 / tokens.len().max(1) as f64, tokens.len())
     }
 }
 
@@ -234,7 +234,7 @@ mod tests {
         let special: Vec<bool> = encoded.tokens.iter().map(|token| token.special).collect();
         assert_eq!(special, [true, false, false, false, true]);
         let known = tokenizer(true, 1, 99);
-        assert_eq!(known.vocabulary.unknown_share(&Example::text("IS né good nothing"), true), 0.5);
+        assert_eq!(known.vocabulary.unknown_share(&Example::text("IS né good nothing"), true), (0.5, 4));
         let exact = tokenizer(false, 1, 99);
         assert_eq!(exact.ids("IS Is"), [exact.vocabulary.id("IS").unwrap(), 1]);
     }

@@ -202,6 +202,9 @@ impl Trainer {
         let scale = self.settings.clip.map_or(1.0, |most| (most / (norm + 1e-6)).min(1.0));
         let mut after = BTreeMap::new();
         for (at, (name, moments)) in self.names.iter().zip(&mut self.moments).enumerate() {
+            if self.settings.freeze_words && **name == *self.model.parts.word.name {
+                continue;
+            }
             let param = &self.model.parts.params[name];
             let (rate, decay) = (rate * self.shares[at], self.decays[at]);
             let update = Update { rate, decay, scale, step: self.steps };
@@ -272,7 +275,7 @@ impl Trainer {
                 rows: &rows[piece.clone()],
                 labels: &labels[piece.clone()],
                 select: &self.dense,
-                words: true,
+                words: !self.settings.freeze_words,
                 keep: &self.goal.reads,
                 objective: &*self.goal.losses,
                 noise: self.settings.noise(&self.model.parts.blueprint, &keys[piece.clone()]),

@@ -71,6 +71,8 @@ pub struct TrainingSettings {
     pub clip: Option<f64>,
     /// The longest row of the head's matrices; longer ones are scaled down after each step (Kim 2014).
     pub head_norm: Option<f64>,
+    /// Whether word vectors stay as they start.
+    pub freeze_words: bool,
     /// Dropout in the place of the config's own rates.
     pub dropout: Option<f64>,
     /// Texts are cut to this many tokens while training, where it is less than the model reads.
@@ -103,6 +105,7 @@ impl Default for TrainingSettings {
             keep: Keep::Best,
             clip: Some(1.0),
             head_norm: None,
+            freeze_words: false,
             dropout: None,
             max_tokens: None,
             seed: 0,

@@ -4,14 +4,10 @@ use super::rows::Rows;
 use super::{TrainKeep, TrainLoss, TrainMetric, TrainOptimiser, TrainRequest, TrainSchedule};
 use crate::class_index;
 use crate::train::{
-    ClassWeights, Epoch, Keep, Metric, Optimiser, Recipe, Reduction, Schedule, TrainingDefaults,
-    TrainingSettings,
+    ClassWeights, Epoch, Keep, Metric, Optimiser, Reduction, Schedule, TrainingDefaults, TrainingSettings,
 };
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
-
-/// Whose defaults apply.
-const RECIPE: Recipe = Recipe::Transformer;
 
 /// Everything about a run that is decided before it starts.
 pub(super) struct TrainPlan {
@@ -22,7 +18,7 @@ pub(super) struct TrainPlan {
 impl TrainPlan {
     /// Works out what applies to these rows.
     pub(super) fn new(request: &TrainRequest, rows: &Rows) -> Result<Self> {
-        let defaults = RECIPE.defaults(rows.labels.len());
+        let defaults = request.small.recipe(request).defaults(rows.labels.len());
         let (optimiser, schedule) = (optimiser(request, &defaults), schedule(request, &defaults));
         let TrainingDefaults { settings: own, class_weights: weights, metric } = defaults;
         let weights = request.class_weights.as_deref().map_or(Ok(weights), class_weights)?;
@@ -44,6 +40,7 @@ impl TrainPlan {
                 TrainKeep::Last => Keep::Last,
             },
             clip: request.clip.map_or(own.clip, |clip| (clip != 0.0).then_some(clip)),
+            freeze_words: request.small.freeze_vectors,
             dropout: request.dropout.or(own.dropout),
             max_tokens: request.max_tokens,
             seed: request.seed,
@@ -93,7 +90,7 @@ impl TrainPlan {
 /// A flag that changes nothing is a misunderstanding, and told before any row is read.
 pub(super) fn refuse_unused(request: &TrainRequest) -> Result<()> {
     // Neither depends on the number of classes.
-    let defaults = RECIPE.defaults(0);
+    let defaults = request.small.recipe(request).defaults(0);
     let (optimiser, schedule) = (optimiser(request, &defaults), schedule(request, &defaults));
     if request.momentum.is_some() && !matches!(optimiser, Optimiser::Sgd { .. }) {
         bail!("--momentum is for --optimiser sgd; adam and adamw have constants of their own");

@@ -21,7 +21,7 @@ pub(super) struct Rows {
 
 /// One row with its right answer.
 pub(super) struct Labelled {
-    example: Example,
+    pub(super) example: Example,
     label: Label,
     place: Place,
 }
@@ -225,6 +225,9 @@ fn numbered(count: usize) -> Vec<String> {
 
 /// The classes of the model to start from, where it is a classifier.
 fn own_labels(request: &TrainRequest) -> Option<Vec<String>> {
+    if request.small.kind.is_some() {
+        return None;
+    }
     let own = model::open(request.model.as_deref(), 1).ok()?;
     let classifies = own.card().task.classes() != Classes::None;
     (classifies && !request.from_scratch).then(|| own.card().labels.clone())
