@@ -168,8 +168,11 @@ fn a_reversed_direction_reads_from_the_last_row() {
 fn random_layer<T: Scalar>(cell: RecurrentCell, rows: usize, width: usize) -> Vec<Tensor<T>> {
     let (r, gates) = (&mut Random::new(width as u64), width * cell.gates());
     let mut inputs = vec![r.tensor(rows, 5)];
+    // Larger weights of the state would make a chaos of it, in which every rounding grows from step to step.
+    let small = T::from_f64(1.0 / (width as f64).sqrt());
     for _ in 0..2 {
-        inputs.extend([r.tensor(gates, 5), r.tensor(gates, width), r.tensor(1, gates), r.tensor(1, gates)]);
+        let state = r.tensor::<T>(gates, width).map(|w| w * small);
+        inputs.extend([r.tensor(gates, 5), state, r.tensor(1, gates), r.tensor(1, gates)]);
     }
     inputs
 }
@@ -200,10 +203,9 @@ fn fused_is_composed_for_every_kind_of_number_and_on_threads() {
         }
         fused_and_lowered::<Dual<f64>>(&mut dual, cell, 5, 1);
     }
-    println!("worst: {:?}, {:?}, {:?}", double.worst(), single.worst(), dual.worst());
-    double.assert_within(1e-11);
-    single.assert_within(2e-4);
-    dual.assert_within(1e-12);
+    double.assert_within(1e-13);
+    single.assert_within(1e-5);
+    dual.assert_within(1e-13);
 }
 
 /// Tangents of gradients along a direction, by duals and by differences, through both forms.
@@ -448,14 +450,17 @@ fn parts_can_be_edited_and_asked_for() {
             let f = |element: usize, by: f64| looked(cell, part, Some((element, by))).0;
             let slopes: Vec<f64> = (0..24).map(|i| (f(i, 1e-5) - f(i, -1e-5)) / 2e-5).collect();
             close(&format!("{cell:?}, {part:?}"), pull.data(), &slopes[..], Of::Size(1.0), 1e-8);
-            let edited = looked(cell, part, Some((1, 0.5))).2;
-            let moved: Vec<usize> = (0..24).filter(|&i| edited.data()[i] != value.data()[i]).collect();
-            assert!(moved.contains(&1), "{cell:?}, {part:?}: {moved:?}");
-            // Of the forward direction, later tokens of the first sequence move too; nothing of the others does.
-            assert!(
-                moved.iter().all(|&i| i < 12) && moved.iter().any(|&i| i >= 4),
-                "{cell:?}, {part:?}: {moved:?}"
-            );
+            // An edit at the middle token of the first sequence: its own direction's later steps move, nothing else does.
+            for (element, later) in [(5, 8..10), (7, 2..4)] {
+                let edited = looked(cell, part, Some((element, 0.5))).2;
+                let moved: Vec<usize> = (0..24).filter(|&i| edited.data()[i] != value.data()[i]).collect();
+                assert!(moved.contains(&element), "{cell:?}, {part:?}: {moved:?}");
+                assert!(moved.iter().any(|i| later.contains(i)), "{cell:?}, {part:?}: {moved:?}");
+                assert!(
+                    moved.iter().all(|i| *i == element || later.contains(i)),
+                    "{cell:?}, {part:?}: {moved:?}"
+                );
+            }
         }
     }
 }
