@@ -69,30 +69,40 @@ impl RuleTable<f64> for ToyLrp {
 
 const TEXT: [f64; 3] = [1.0, -2.0, 0.5];
 
-/// F of the text and of zeros; gradient, DeepLIFT and relevance of the tokens, and what is booked.
-const BY_HAND: [(RecurrentCell, [f64; 2], [f64; 3], [f64; 3], [f64; 3], f64); 2] = [
-    (
-        RecurrentCell::Lstm,
-        [0.4644834, 0.2072292],
-        [0.1243667, -0.0432681, 0.4800770],
-        [0.1160418, -0.0895440, 0.2307564],
-        [0.1241906, -0.1043610, 0.2317923],
-        0.2128614,
-    ),
-    (
-        RecurrentCell::Gru,
-        [0.5301668, 0.1445403],
-        [0.1844200, -0.0368214, 0.7224914],
-        [0.1930708, -0.1699461, 0.3625018],
-        [0.1856399, -0.1751688, 0.3539669],
-        0.1657288,
-    ),
+/// What a toy cell gives.
+struct ByHand {
+    cell: RecurrentCell,
+    /// F of the text and of zeros.
+    values: [f64; 2],
+    gradient: [f64; 3],
+    lifted: [f64; 3],
+    relevance: [f64; 3],
+    booked: f64,
+}
+
+const BY_HAND: [ByHand; 2] = [
+    ByHand {
+        cell: RecurrentCell::Lstm,
+        values: [0.4644834, 0.2072292],
+        gradient: [0.1243667, -0.0432681, 0.4800770],
+        lifted: [0.1160418, -0.0895440, 0.2307564],
+        relevance: [0.1241906, -0.1043610, 0.2317923],
+        booked: 0.2128614,
+    },
+    ByHand {
+        cell: RecurrentCell::Gru,
+        values: [0.5301668, 0.1445403],
+        gradient: [0.1844200, -0.0368214, 0.7224914],
+        lifted: [0.1930708, -0.1699461, 0.3625018],
+        relevance: [0.1856399, -0.1751688, 0.3539669],
+        booked: 0.1657288,
+    },
 ];
 
 #[test]
 fn gradient_deep_lift_and_relevance_of_a_toy_cell() {
     let near = |name: &str, found: &[f64], truth: &[f64]| close(name, found, truth, Of::Size(1.0), 1e-6);
-    for (cell, values, gradient, lifted, relevance, booked) in BY_HAND {
+    for ByHand { cell, values, gradient, lifted, relevance, booked } in BY_HAND {
         let (toy, both) = (Toy::new(cell), [TEXT, [0.0; 3]].concat());
         for mode in [Mode::Gradient, Mode::Lowered] {
             let (f, slopes, _) = toy.run(mode, &both, &Gradient);
@@ -115,7 +125,7 @@ fn gradient_deep_lift_and_relevance_of_a_toy_cell() {
 
 #[test]
 fn a_gate_that_takes_its_half_is_noticed() {
-    for (cell, _, _, _, relevance, _) in BY_HAND {
+    for ByHand { cell, relevance, .. } in BY_HAND {
         let (found, _, _) = Toy { halved: true, ..Toy::new(cell) }.relevance();
         assert!(check("halved", &found[..], &relevance[..], Of::Size(1.0), 1e-3).is_err());
     }
