@@ -234,15 +234,20 @@ impl<T: Scalar> Forward<'_, T> {
                     .chunks_exact_mut(wide)
                     .for_each(|row| row[..products].copy_from_slice(inputs.bias.data()));
             }
-            let row = |j: usize, gates, cell, hidden| Row {
-                gates,
-                input: &inputs.projected.data()[tokens[first + j] * products..][..products],
-                hidden_before: &hidden_before[j * width..][..width],
-                cell_before: cell_before.get(j * width..(j + 1) * width).unwrap_or_default(),
+            step_rows(
                 cell,
-                hidden,
-            };
-            step_rows(cell, (n, width, wide), [gates, cells, hidden], row);
+                (n, width, wide),
+                [gates, cells, hidden],
+                #[inline(always)]
+                |j, gates, cell, hidden| Row {
+                    gates,
+                    input: &inputs.projected.data()[tokens[first + j] * products..][..products],
+                    hidden_before: &hidden_before[j * width..][..width],
+                    cell_before: cell_before.get(j * width..(j + 1) * width).unwrap_or_default(),
+                    cell,
+                    hidden,
+                },
+            );
         }
     }
 }
@@ -257,21 +262,31 @@ fn step_rows<'a, T: Scalar>(
     let gates = gates.chunks_exact_mut(wide);
     let hidden = hidden.chunks_exact_mut(width);
     let each = gates.zip(hidden).take(n).enumerate();
+    // Loops and no closures of iterators, which would be compiled for the oldest machine.
     match cell {
-        RecurrentCell::Lstm => {
-            let each = each.zip(cells.chunks_exact_mut(width));
-            vectorised(
-                #[inline(always)]
-                || each.for_each(|((j, (gates, hidden)), cell)| cells::lstm(row(j, gates, cell, hidden))),
-            );
-        }
+        RecurrentCell::Lstm => vectorised(
+            #[inline(always)]
+            || {
+                for ((j, (gates, hidden)), cell) in each.zip(cells.chunks_exact_mut(width)) {
+                    cells::lstm(row(j, gates, cell, hidden));
+                }
+            },
+        ),
         RecurrentCell::Gru => vectorised(
             #[inline(always)]
-            || each.for_each(|(j, (gates, hidden))| cells::gru(row(j, gates, Default::default(), hidden))),
+            || {
+                for (j, (gates, hidden)) in each {
+                    cells::gru(row(j, gates, Default::default(), hidden));
+                }
+            },
         ),
         RecurrentCell::Tanh => vectorised(
             #[inline(always)]
-            || each.for_each(|(j, (gates, hidden))| cells::tanh(row(j, gates, Default::default(), hidden))),
+            || {
+                for (j, (gates, hidden)) in each {
+                    cells::tanh(row(j, gates, Default::default(), hidden));
+                }
+            },
         ),
     }
 }

@@ -1,6 +1,9 @@
-//! Recurrent layers: PyTorch's numbers, the composed form against the fused one, rules worked by hand, looks inside.
+//! Recurrent layers: PyTorch's numbers, and the composed form against the fused one.
 
-use crate::cases::{OF, Random, dot, moved};
+mod by_hand;
+mod looks;
+
+use crate::cases::{OF, Random, moved};
 use exegete_engine::*;
 use exegete_testkit::{Comparison, Of, check, close};
 
@@ -168,8 +171,11 @@ fn a_reversed_direction_reads_from_the_last_row() {
 fn random_layer<T: Scalar>(cell: RecurrentCell, rows: usize, width: usize) -> Vec<Tensor<T>> {
     let (r, gates) = (&mut Random::new(width as u64), width * cell.gates());
     let mut inputs = vec![r.tensor(rows, 5)];
+    // Larger weights of the state would make a chaos of it, in which every rounding grows from step to step.
+    let small = T::from_f64(1.0 / (width as f64).sqrt());
     for _ in 0..2 {
-        inputs.extend([r.tensor(gates, 5), r.tensor(gates, width), r.tensor(1, gates), r.tensor(1, gates)]);
+        let state = r.tensor::<T>(gates, width).map(|w| w * small);
+        inputs.extend([r.tensor(gates, 5), state, r.tensor(1, gates), r.tensor(1, gates)]);
     }
     inputs
 }
@@ -200,10 +206,9 @@ fn fused_is_composed_for_every_kind_of_number_and_on_threads() {
         }
         fused_and_lowered::<Dual<f64>>(&mut dual, cell, 5, 1);
     }
-    println!("worst: {:?}, {:?}, {:?}", double.worst(), single.worst(), dual.worst());
-    double.assert_within(1e-11);
-    single.assert_within(2e-4);
-    dual.assert_within(1e-12);
+    double.assert_within(1e-13);
+    single.assert_within(1e-5);
+    dual.assert_within(1e-13);
 }
 
 /// Tangents of gradients along a direction, by duals and by differences, through both forms.
@@ -231,260 +236,6 @@ fn second_order_passes_through_a_layer() {
             close(&format!("{cell:?}, {mode:?}, {i}"), &found.map(|x| x.t), &truth, OF, 1e-7);
         }
     }
-}
-
-/// A layer of width one over a text, F = 2·h of the last token + ¼, worked by hand.
-struct Toy {
-    cell: RecurrentCell,
-    epsilon: f64,
-    /// Halves the relevance between gates and signals, as a product does.
-    halved: bool,
-}
-
-impl Toy {
-    fn new(cell: RecurrentCell) -> Self {
-        Self { cell, epsilon: 0.001, halved: false }
-    }
-
-    /// The texts' F, the values at x, and what the table gives at x and books.
-    fn run(&self, lowered: Mode, x: &[f64], table: &dyn RuleTable<f64>) -> (Vec<f64>, Vec<f64>, f64) {
-        let gates = self.cell.gates();
-        let row = |numbers: [f64; 4]| Tensor::new(1, gates, numbers[..gates].to_vec());
-        let column = |numbers: [f64; 4]| Tensor::new(gates, 1, numbers[..gates].to_vec());
-        let weights = RecurrentWeights {
-            reverse: false,
-            input: column([0.5, -0.3, 0.8, 0.2]).into(),
-            hidden: column([0.1, 0.4, -0.5, 0.3]).into(),
-            input_bias: row([0.1, 0.2, -0.1, 0.05]).into(),
-            hidden_bias: row([0.0, 0.1, 0.05, -0.05]).into(),
-            start: None,
-        };
-        let texts = x.len() / 3;
-        let mut tape = Tape::new(Context::new(1), lowered);
-        let x = tape.watch(Tensor::new(x.len(), 1, x.to_vec()).into());
-        let h = tape.recurrent(self.cell, &Segments::new(vec![3; texts]), x.clone(), &[weights]);
-        let last = tape.apply(Op::Gather((0..texts).map(|i| 3 * i + 2).collect()), [h]);
-        let head = [Tensor::new(1, 1, vec![2.0]), Tensor::new(1, 1, vec![0.25])].map(Var::from);
-        let [w, b] = head;
-        let f = tape.apply(Op::Linear, [last, w, b]);
-        let seed = (0..texts).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect();
-        let seeds = || vec![(f.node.unwrap(), Tensor::new(texts, 1, Vec::clone(&seed)))];
-        let pull = tape.backward(seeds(), &[x.node.unwrap()], table).unwrap().remove(0).unwrap();
-        let booked = tape.booked(seeds(), &[x.node.unwrap()], table).unwrap().total();
-        (f.value.data().to_vec(), pull.data().to_vec(), booked)
-    }
-
-    /// Relevance of the three tokens, what is booked, and F.
-    fn relevance(&self) -> ([f64; 3], f64, f64) {
-        let table = ToyLrp(self.epsilon, self.halved);
-        let (f, m, booked) = self.run(Mode::Lowered, &TEXT, &table);
-        ([m[0] * TEXT[0], m[1] * TEXT[1], m[2] * TEXT[2]], booked, f[0])
-    }
-}
-
-struct ToyLrp(f64, bool);
-
-impl RuleTable<f64> for ToyLrp {
-    fn name(&self) -> &'static str {
-        "toy lrp"
-    }
-
-    fn pull(&self, node: &Node<f64>, m: Tensor<f64>, sink: &mut Sink<'_, f64>) -> Option<()> {
-        if self.1 && node.op.kind() == OpKind::Gate {
-            return Gradient.pull(node, m.map(|m| 0.5 * m), sink);
-        }
-        Lrp(Shares::Epsilon(self.0)).pull(node, m, sink)
-    }
-}
-
-const TEXT: [f64; 3] = [1.0, -2.0, 0.5];
-
-/// F of the text and of zeros; gradient, DeepLIFT and relevance of the tokens, and what is booked.
-const BY_HAND: [(RecurrentCell, [f64; 2], [f64; 3], [f64; 3], [f64; 3], f64); 2] = [
-    (
-        RecurrentCell::Lstm,
-        [0.4644834, 0.2072292],
-        [0.1243667, -0.0432681, 0.4800770],
-        [0.1160418, -0.0895440, 0.2307564],
-        [0.1241906, -0.1043610, 0.2317923],
-        0.2128614,
-    ),
-    (
-        RecurrentCell::Gru,
-        [0.5301668, 0.1445403],
-        [0.1844200, -0.0368214, 0.7224914],
-        [0.1930708, -0.1699461, 0.3625018],
-        [0.1856399, -0.1751688, 0.3539669],
-        0.1657288,
-    ),
-];
-
-#[test]
-fn gradient_deep_lift_and_relevance_of_a_toy_cell() {
-    let near = |name: &str, found: &[f64], truth: &[f64]| close(name, found, truth, Of::Size(1.0), 1e-6);
-    for (cell, values, gradient, lifted, relevance, booked) in BY_HAND {
-        let (toy, both) = (Toy::new(cell), [TEXT, [0.0; 3]].concat());
-        for mode in [Mode::Gradient, Mode::Lowered] {
-            let (f, slopes, _) = toy.run(mode, &both, &Gradient);
-            near("F", &f, &values);
-            near("gradient", &slopes[..3], &gradient);
-        }
-        let (_, m, _) = toy.run(Mode::Lowered, &both, &DeepLift { reveal_cancel: false });
-        let shares: Vec<f64> = (0..3).map(|i| m[i] * TEXT[i]).collect();
-        near("DeepLIFT", &shares, &lifted);
-        close("sum", &[shares.iter().sum::<f64>()], &[values[0] - values[1]], Of::Size(1.0), 2e-7);
-        let (found, aside, f) = toy.relevance();
-        near("relevance", &found, &relevance);
-        near("booked", &[aside], &[booked]);
-        close("together", &[found.iter().sum::<f64>() + aside], &[f], Of::Size(1.0), 1e-12);
-    }
-    let (found, aside, _) = Toy { epsilon: 0.0, ..Toy::new(RecurrentCell::Lstm) }.relevance();
-    near("without a stabiliser", &found, &[0.1310915, -0.1098119, 0.2340898]);
-    near("booked", &[aside], &[0.2091139]);
-}
-
-#[test]
-fn a_gate_that_takes_its_half_is_noticed() {
-    for (cell, _, _, _, relevance, _) in BY_HAND {
-        let (found, _, _) = Toy { halved: true, ..Toy::new(cell) }.relevance();
-        assert!(check("halved", &found[..], &relevance[..], Of::Size(1.0), 1e-3).is_err());
-    }
-}
-
-/// Forward and backward states of a width of one, from PyTorch's equations by hand.
-#[test]
-fn states_worked_by_hand() {
-    let column = |numbers: &[f64]| Var::from(Tensor::new(numbers.len(), 1, numbers.to_vec()));
-    let row = |numbers: &[f64]| Var::from(Tensor::new(1, numbers.len(), numbers.to_vec()));
-    let mut tape = Tape::new(Context::new(1), Mode::Off);
-    let lstm = |reverse| RecurrentWeights {
-        reverse,
-        input: column(&[0.5, -0.3, 0.8, 0.1]),
-        hidden: column(&[0.2, 0.4, -0.6, 0.7]),
-        input_bias: row(&[0.1, 1.0, -0.2, 0.3]),
-        hidden_bias: row(&[0.0; 4]),
-        start: None,
-    };
-    let (text, both) = (column(&TEXT), [lstm(false), lstm(true)]);
-    let look = CellLook { part: CellPart::Cell, patch: Patch::default(), watch: false };
-    let segments = Segments::new([3]);
-    let (h, sites) = tape.recurrent_inside(RecurrentCell::Lstm, &segments, text.clone(), &both, vec![look]);
-    let fused = tape.recurrent(RecurrentCell::Lstm, &segments, text.clone(), &both);
-    let expected = [0.199656, 0.142998, 0.004176, -0.095965, 0.069935, 0.067619];
-    close("composed", h.value.data(), &expected[..], Of::Size(1.0), 1e-6);
-    close("fused", fused.value.data(), &expected[..], Of::Size(1.0), 1e-6);
-    let cells: Vec<f64> = sites[0].var.value.data().iter().copied().step_by(2).collect();
-    close("cells", &cells, &[0.346749, 0.007463, 0.119641][..], Of::Size(1.0), 1e-6);
-    let gru = RecurrentWeights {
-        reverse: false,
-        input: column(&[0.5, -0.3, 0.8]),
-        hidden: column(&[0.2, 0.4, -0.6]),
-        input_bias: row(&[0.1, 0.2, -0.2]),
-        hidden_bias: row(&[0.0, 0.0, 0.5]),
-        start: None,
-    };
-    let h = tape.recurrent(RecurrentCell::Gru, &segments, text, &[gru]).value;
-    close("gru", h.data(), &[0.381782, 0.014561, 0.227687][..], Of::Size(1.0), 1e-6);
-    // With the bias outside of what the reset gate multiplies the first state would be another.
-    assert!((h.data()[0] - 0.420245).abs() > 0.03);
-}
-
-/// A state handed from one run to the next is the state of one run over both; a GRU's as well as an LSTM's.
-#[test]
-fn a_run_goes_on_from_a_start() {
-    for cell in CELLS {
-        let weights: Vec<Var<f64>> = both_directions(cell)[..4].iter().cloned().map(Var::from).collect();
-        let direction = directions(&weights).remove(0);
-        for mode in [Mode::Off, Mode::Lowered] {
-            let mut tape = Tape::new(Context::new(1), mode);
-            let x: Var<f64> = fill(4, 2, 3).into();
-            let one = Segments::new([4]);
-            let whole = tape.recurrent(cell, &one, x.clone(), std::slice::from_ref(&direction)).value;
-            let looks = |part| vec![CellLook { part, patch: Patch::default(), watch: false }];
-            let part = if cell == RecurrentCell::Lstm { CellPart::Cell } else { CellPart::Hidden };
-            let directions = std::slice::from_ref(&direction);
-            let (h, sites) = tape.recurrent_inside(cell, &one, x.clone(), directions, looks(part));
-            let [h, c] = [h, sites[0].var.clone()].map(|s| tape.apply(Op::Gather([1].into()), [s]));
-            let state = if cell == RecurrentCell::Lstm { tape.apply(Op::JoinColumns, [h, c]) } else { h };
-            let rest = tape.apply(Op::Gather([2, 3].into()), [x]);
-            let from = RecurrentWeights { start: Some(state), ..direction.clone() };
-            let rest = tape.recurrent(cell, &Segments::new([2]), rest, &[from]).value;
-            close("the rest", rest.data(), &whole.data()[4..], Of::Size(1.0), 1e-14);
-        }
-    }
-}
-
-/// The sum of weighted outputs where one part is patched, the cotangent at it, and its own value.
-fn looked(
-    cell: RecurrentCell,
-    part: CellPart,
-    shift: Option<(usize, f64)>,
-) -> (f64, Tensor<f64>, Tensor<f64>) {
-    let segments = Segments::new([3, 1, 2]);
-    let mut tape = Tape::new(Context::new(1), Mode::Gradient);
-    let vars: Vec<_> = both_directions(cell).into_iter().map(Var::from).collect();
-    let mut patch = Patch::default();
-    if let Some((element, by)) = shift {
-        patch.push(element, 1, 1.0, &[by]);
-    }
-    let looks = vec![CellLook { part, patch, watch: true }];
-    let (out, sites) =
-        tape.recurrent_inside(cell, &segments, fill(6, 2, 0).into(), &directions(&vars), looks);
-    let seed = fill(6, 4, 5);
-    let f = dot(&seed, &out.value);
-    let wrt = [sites[0].slope.unwrap()];
-    let pull = tape.backward(vec![(out.node.unwrap(), seed)], &wrt, &Gradient).unwrap().remove(0).unwrap();
-    (f, pull, sites[0].var.value.clone())
-}
-
-/// The cotangent at every element of every part of both directions is how an edit there changes the output, later steps
-/// included.
-#[test]
-fn parts_can_be_edited_and_asked_for() {
-    for cell in CELLS {
-        for &part in cell.parts() {
-            let (_, pull, value) = looked(cell, part, None);
-            assert_eq!((value.rows(), value.cols()), (6, 4));
-            let f = |element: usize, by: f64| looked(cell, part, Some((element, by))).0;
-            let slopes: Vec<f64> = (0..24).map(|i| (f(i, 1e-5) - f(i, -1e-5)) / 2e-5).collect();
-            close(&format!("{cell:?}, {part:?}"), pull.data(), &slopes[..], Of::Size(1.0), 1e-8);
-            let edited = looked(cell, part, Some((1, 0.5))).2;
-            let moved: Vec<usize> = (0..24).filter(|&i| edited.data()[i] != value.data()[i]).collect();
-            assert!(moved.contains(&1), "{cell:?}, {part:?}: {moved:?}");
-            // Of the forward direction, later tokens of the first sequence move too; nothing of the others does.
-            assert!(
-                moved.iter().all(|&i| i < 12) && moved.iter().any(|&i| i >= 4),
-                "{cell:?}, {part:?}: {moved:?}"
-            );
-        }
-    }
-}
-
-/// A seed at a part goes back to the input, and the hidden part is the output.
-#[test]
-fn parts_can_be_seeded() {
-    let (cell, segments) = (RecurrentCell::Lstm, Segments::new([3, 1, 2]));
-    let vars: Vec<Var<f64>> = both_directions(cell).into_iter().map(Var::from).collect();
-    let gates = |x: Tensor<f64>, mode: Mode| {
-        let mut tape = Tape::new(Context::new(1), mode);
-        let x = tape.watch(x.into());
-        let look = |part| CellLook { part, patch: Patch::default(), watch: mode != Mode::Off };
-        let looks = vec![look(CellPart::Forget), look(CellPart::Hidden)];
-        let (out, sites) = tape.recurrent_inside(cell, &segments, x.clone(), &directions(&vars), looks);
-        close("hidden", &sites[1].var.value, &out.value, Of::Size(1.0), 1e-15);
-        let pull = sites[0].var.node.map(|node| {
-            tape.backward(vec![(node, fill(6, 4, 5))], &[x.node.unwrap()], &Gradient)
-                .unwrap()
-                .remove(0)
-                .unwrap()
-        });
-        (dot(&fill(6, 4, 5), &sites[0].var.value), pull)
-    };
-    let x = fill::<f64>(6, 2, 0);
-    let pull = gates(x.clone(), Mode::Gradient).1.unwrap();
-    let at = |i: usize, by: f64| gates(crate::cases::nudged(&x, i, by), Mode::Off).0;
-    let slopes: Vec<f64> = (0..12).map(|i| (at(i, 1e-5) - at(i, -1e-5)) / 2e-5).collect();
-    close("seeded", pull.data(), &slopes[..], Of::Size(1.0), 1e-8);
 }
 
 #[test]

@@ -34,10 +34,10 @@ fn a_convolution_is_its_definition() {
         let [xv, wv, bv] = vars;
         let found = tape(Mode::Off).convolution(&segments, xv, wv, Some(bv)).value;
         let mut expected = Vec::new();
-        for s in 0..4 {
-            for t in 0..lengths[s] {
+        for (s, &length) in lengths.iter().enumerate() {
+            for t in 0..length {
                 for o in 0..outputs {
-                    let place = |k: usize| (t + k).checked_sub((width - 1) / 2).filter(|&p| p < lengths[s]);
+                    let place = |k: usize| (t + k).checked_sub((width - 1) / 2).filter(|&p| p < length);
                     let term = |k: usize, i: usize| match place(k) {
                         Some(p) => {
                             let row = segments.range(s).start + p;

@@ -17,23 +17,23 @@ pub(super) struct Row<'a, T> {
 
 #[inline(always)]
 pub(super) fn tanh<T: Scalar>(row: Row<'_, T>) {
-    for ((gate, hidden), &x) in row.gates.iter_mut().zip(row.hidden).zip(row.input) {
-        *gate = (*gate + x).tanh();
-        *hidden = *gate;
-    }
+    activate(row.gates, row.input, T::tanh);
+    row.hidden.copy_from_slice(row.gates);
 }
 
 #[inline(always)]
 pub(super) fn lstm<T: Scalar>(row: Row<'_, T>) {
     let n = row.hidden.len();
     let ([i, f, g, o], [xi, xf, xg, xo]) = (four_mut(row.gates, n), four(row.input, n));
+    activate(i, xi, sigmoid);
+    activate(f, xf, sigmoid);
+    activate(g, xg, T::tanh);
+    activate(o, xo, sigmoid);
     let (before, cell, hidden) = (&row.cell_before[..n], &mut row.cell[..n], &mut row.hidden[..n]);
     for j in 0..n {
-        i[j] = sigmoid(i[j] + xi[j]);
-        f[j] = sigmoid(f[j] + xf[j]);
-        g[j] = (g[j] + xg[j]).tanh();
-        o[j] = sigmoid(o[j] + xo[j]);
         cell[j] = f[j] * before[j] + i[j] * g[j];
+    }
+    for j in 0..n {
         hidden[j] = o[j] * cell[j].tanh();
     }
 }
@@ -45,12 +45,25 @@ pub(super) fn gru<T: Scalar>(row: Row<'_, T>) {
     let [r, z, new, u] = four_mut(row.gates, n);
     let (xr, xz, xn) = (&row.input[..n], &row.input[n..][..n], &row.input[2 * n..][..n]);
     let (before, hidden) = (&row.hidden_before[..n], &mut row.hidden[..n]);
+    activate(r, xr, sigmoid);
+    activate(z, xz, sigmoid);
+    u.copy_from_slice(new);
     for j in 0..n {
-        r[j] = sigmoid(r[j] + xr[j]);
-        z[j] = sigmoid(z[j] + xz[j]);
-        u[j] = new[j];
         new[j] = (xn[j] + r[j] * u[j]).tanh();
+    }
+    for j in 0..n {
         hidden[j] = (one - z[j]) * new[j] + z[j] * before[j];
+    }
+}
+
+/// A gate from its two sums.
+///
+/// Here and below each loop writes one slice: with more, the compiler would have to ask too often whether slices overlap,
+/// and would not vectorise.
+#[inline(always)]
+fn activate<T: Scalar>(gate: &mut [T], input: &[T], f: impl Fn(T) -> T) {
+    for (gate, &x) in gate.iter_mut().zip(input) {
+        *gate = f(*gate + x);
     }
 }
 
@@ -83,16 +96,31 @@ pub(super) fn tanh_pull<T: Scalar>(row: Pull<'_, T>) {
 pub(super) fn lstm_pull<T: Scalar>(row: Pull<'_, T>) {
     let (n, one) = (row.hidden.len(), T::from_f64(1.0));
     let ([i, f, g, o], [di, df, dg, d_o]) = (four(row.gates, n), four_mut(row.out, n));
-    let (outside, later, carry) = (&row.outside[..n], &row.hidden[..n], &mut row.carry[..n]);
+    let (outside, h, c) = (&row.outside[..n], &mut row.hidden[..n], &mut row.carry[..n]);
     let (cell, before) = (&row.cell[..n], &row.cell_before[..n]);
     for j in 0..n {
-        let (shown, h) = (cell[j].tanh(), outside[j] + later[j]);
-        let c = carry[j] + h * o[j] * (one - shown * shown);
-        d_o[j] = h * shown * o[j] * (one - o[j]);
-        di[j] = c * g[j] * i[j] * (one - i[j]);
-        df[j] = c * before[j] * f[j] * (one - f[j]);
-        dg[j] = c * i[j] * (one - g[j] * g[j]);
-        carry[j] = c * f[j];
+        h[j] += outside[j];
+    }
+    for j in 0..n {
+        d_o[j] = cell[j].tanh();
+    }
+    for j in 0..n {
+        c[j] += h[j] * o[j] * (one - d_o[j] * d_o[j]);
+    }
+    for j in 0..n {
+        d_o[j] = h[j] * d_o[j] * o[j] * (one - o[j]);
+    }
+    for j in 0..n {
+        di[j] = c[j] * g[j] * i[j] * (one - i[j]);
+    }
+    for j in 0..n {
+        df[j] = c[j] * before[j] * f[j] * (one - f[j]);
+    }
+    for j in 0..n {
+        dg[j] = c[j] * i[j] * (one - g[j] * g[j]);
+    }
+    for j in 0..n {
+        c[j] = c[j] * f[j];
     }
 }
 
@@ -101,14 +129,24 @@ pub(super) fn lstm_pull<T: Scalar>(row: Pull<'_, T>) {
 pub(super) fn gru_pull<T: Scalar>(row: Pull<'_, T>) {
     let (n, one) = (row.hidden.len(), T::from_f64(1.0));
     let ([r, z, new, u], [dr, dz, du, dn]) = (four(row.gates, n), four_mut(row.out, n));
-    let (outside, later, before) = (&row.outside[..n], &mut row.hidden[..n], &row.hidden_before[..n]);
+    let (outside, h, before) = (&row.outside[..n], &mut row.hidden[..n], &row.hidden_before[..n]);
     for j in 0..n {
-        let h = outside[j] + later[j];
-        dn[j] = h * (one - z[j]) * (one - new[j] * new[j]);
-        dz[j] = h * (before[j] - new[j]) * z[j] * (one - z[j]);
+        h[j] += outside[j];
+    }
+    for j in 0..n {
+        dn[j] = h[j] * (one - z[j]) * (one - new[j] * new[j]);
+    }
+    for j in 0..n {
+        dz[j] = h[j] * (before[j] - new[j]) * z[j] * (one - z[j]);
+    }
+    for j in 0..n {
         dr[j] = dn[j] * u[j] * r[j] * (one - r[j]);
+    }
+    for j in 0..n {
         du[j] = dn[j] * r[j];
-        later[j] = h * z[j];
+    }
+    for j in 0..n {
+        h[j] = h[j] * z[j];
     }
 }
 

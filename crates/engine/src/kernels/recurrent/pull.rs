@@ -182,15 +182,27 @@ fn pull_rows<'a, T: Scalar>(cell: RecurrentCell, rows: impl Iterator<Item = Pull
     match cell {
         RecurrentCell::Lstm => vectorised(
             #[inline(always)]
-            || rows.for_each(cells::lstm_pull),
+            || {
+                for row in rows {
+                    cells::lstm_pull(row);
+                }
+            },
         ),
         RecurrentCell::Gru => vectorised(
             #[inline(always)]
-            || rows.for_each(cells::gru_pull),
+            || {
+                for row in rows {
+                    cells::gru_pull(row);
+                }
+            },
         ),
         RecurrentCell::Tanh => vectorised(
             #[inline(always)]
-            || rows.for_each(cells::tanh_pull),
+            || {
+                for row in rows {
+                    cells::tanh_pull(row);
+                }
+            },
         ),
     }
 }
