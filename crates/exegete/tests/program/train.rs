@@ -122,7 +122,7 @@ fn bad_rows_are_refused_before_anything_is_written() {
         ("a.tsv", &good, &["--amsgrad", "yes"], &["--amsgrad", "--optimiser adam"]),
         ("a.tsv", &good, &["--optimiser", "adam", "--amsgrad", "maybe"], &["'maybe' is neither yes nor no"]),
         ("a.tsv", &good, &["--schedule", "constant", "--warmup", "0.1"], &["--warmup", "linear"]),
-        ("a.tsv", &good, &["--schedule", "halve"], &["halving", "dev file"]),
+        ("a.tsv", &good, &["--schedule", "halve"], &["--schedule halve", "--dev"]),
         ("a.tsv", &good, &["--patience", "2"], &["--dev"]),
         ("a.tsv", &good, &["--decay-attention", "0.1"], &["no parameters 'attention.*'"]),
         ("a.tsv", &good, &["--class-weights", "1,2"], &["2 class weights for 3 classes"]),

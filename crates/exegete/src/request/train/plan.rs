@@ -101,6 +101,9 @@ pub(super) fn refuse_unused(request: &TrainRequest) -> Result<()> {
     if request.warmup.is_some() && schedule != Schedule::Linear {
         bail!("--warmup is for --schedule linear; the others have none");
     }
+    if schedule == Schedule::Halve && request.dev.is_none() {
+        bail!("--schedule halve needs rows to measure on; give --dev FILE");
+    }
     let classes = matches!(request.loss, TrainLoss::CrossEntropy);
     if request.class_weights.as_deref().is_some_and(|weights| weights != "none") && !classes {
         bail!("--class-weights is for --loss cross_entropy, where a row has one class");
