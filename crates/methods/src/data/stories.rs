@@ -53,7 +53,7 @@ fn story(arguments: &mut Arguments, with_things: bool, ask: Ask) -> Result<Gramm
     let length = length(arguments)?;
     Ok(Box::new(move |draws| {
         let count = draws.between(length);
-        // Stories without an answer are drawn again. Even of the shortest that have one more than one in forty does.
+        // Stories without an answer are drawn again; of the fewest sentences that babi3 takes, three, one story in 64 has one.
         loop {
             let story = Story::tell(draws, count, with_things);
             if let Some(asked) = ask(&story, draws) {
