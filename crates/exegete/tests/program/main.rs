@@ -5,6 +5,7 @@ mod again;
 mod bad_input;
 mod bad_model;
 mod commands;
+mod data;
 mod documents;
 mod endpoint;
 mod eval;

@@ -38,6 +38,14 @@ fn defaults_fit_their_schema() {
     }
 }
 
+/// A command with one subcommand is clear without it; one with several is not.
+#[test]
+fn a_lone_subcommand_may_be_left_out() {
+    let [short, long] = [&["schema", "data"][..], &["schema", "data", "make"]].map(exegete);
+    assert_eq!((short.code, short.stdout), (0, long.stdout));
+    assert_eq!(exegete(&["schema", "model"]).code, 2);
+}
+
 #[test]
 fn an_unknown_schema_has_a_near_one() {
     for (args, said) in [
