@@ -5,10 +5,10 @@ use crate::harness::{assert_error, exegete, exegete_reading, golden};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -148,8 +148,28 @@ fn timeless(path: &str) -> String {
     text.lines().map(line).collect()
 }
 
+/// A command on a file of texts, on one thread, with these options.
+fn on_file<'a>(command: &'a str, input: &'a str, model: &'a str, options: &[&'a str]) -> Vec<&'a str> {
+    [&[command, "--input", input, "--model", model, "--threads", "1"], options].concat()
+}
+
 fn explain<'a>(input: &'a str, model: &'a str) -> Vec<&'a str> {
-    vec!["explain", "--input", input, "--model", model, "--threads", "1", "--method", "saliency"]
+    on_file("explain", input, model, &["--method", "saliency"])
+}
+
+/// Explains what comes through a pipe.
+fn piped<'a>(model: &'a str, output: &'a str) -> [&'a str; 8] {
+    ["explain", "-", "--model", model, "--threads", "1", "-o", output]
+}
+
+/// Starts a command that reads texts from a pipe and writes to another, and waits for the first byte of its answer to one text.
+/// The pipe stays open.
+fn answered_once(args: &[&str]) -> (Child, ChildStdin) {
+    let mut child = program(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(b"film one\n").unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    (child, pipe)
 }
 
 #[test]
@@ -202,19 +222,8 @@ fn every_format_of_a_corpus_survives_a_kill() {
 fn eval_stops_and_goes_on() {
     let (folder, model) = (Folder::new(30), golden("bert-sequence"));
     let input = folder.at("texts.tsv");
-    let args = [
-        "eval",
-        "--input",
-        &input,
-        "--model",
-        &model,
-        "--threads",
-        "1",
-        "--methods",
-        "saliency,gradient_x_input",
-        "--format",
-        "json",
-    ];
+    let options = ["--methods", "saliency,gradient_x_input", "--format", "json"];
+    let args = on_file("eval", &input, &model, &options);
     check(&folder, &args, SIGINT, 10, |path| {
         let mut report: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
         report["provenance"]["seconds"] = Value::Null;
@@ -268,19 +277,7 @@ fn predict_stops_and_goes_on() {
     let (folder, model) = (Folder::new(4000), golden("bert-sequence"));
     let input = folder.at("texts.tsv");
     for (index, format) in ["json", "csv"].into_iter().enumerate() {
-        let args = [
-            "predict",
-            "--input",
-            &input,
-            "--model",
-            &model,
-            "--threads",
-            "1",
-            "--label-column",
-            "label",
-            "--format",
-            format,
-        ];
+        let args = on_file("predict", &input, &model, &["--label-column", "label", "--format", format]);
         let printed = exegete(&args);
         check(&folder, &args, [SIGINT, SIGKILL][index], 3, |path| fs::read_to_string(path).unwrap());
         assert_eq!(fs::read_to_string(folder.at("whole")).unwrap(), printed.stdout, "{format}");
@@ -296,15 +293,10 @@ fn predict_stops_and_goes_on() {
 fn a_pipe_with_other_texts_is_refused() {
     let (folder, model) = (Folder::new(0), golden("bert-sequence"));
     let (out, whole) = (folder.at("out.jsonl"), folder.at("whole.jsonl"));
-    let args = |output: &'static str| ["explain", "-", "--model", "", "--threads", "1", "-o", output];
-    let args = |output| {
-        let mut args = args("");
-        (args[3], args[7]) = (&*model, output);
-        args
-    };
+    let (args_out, args_whole) = (piped(&model, &out), piped(&model, &whole));
     let texts = b"film one\nfilm two\nfilm three\nfilm four\n";
-    assert_eq!(exegete_reading(&args(&whole), texts).code, 0);
-    let mut child = program(&args(&out)).stdin(Stdio::piped()).spawn().unwrap();
+    assert_eq!(exegete_reading(&args_whole, texts).code, 0);
+    let mut child = program(&args_out).stdin(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(b"film one\nfilm two\n").unwrap();
     let unfinished = folder.at("out.jsonl.unfinished");
@@ -322,13 +314,13 @@ fn a_pipe_with_other_texts_is_refused() {
         (&b"film one\nfilm 2\nfilm three\n"[..], "stdin: line 2: is another text"),
         (b"film one\n", "stdin: holds fewer texts"),
     ] {
-        let run = exegete_reading(&args(&out), other);
+        let run = exegete_reading(&args_out, other);
         assert_error(&run, &[line, "unfinished"]);
         assert_eq!(finished(&unfinished), 2, "nothing is lost by a refusal");
     }
-    let other = exegete_reading(&[&args(&out)[..], &["--seed", "3"]].concat(), texts);
+    let other = exegete_reading(&[&args_out[..], &["--seed", "3"]].concat(), texts);
     assert_error(&other, &["out.jsonl.unfinished: an unfinished run that differs in: seed (then 0, now 3);"]);
-    let run = exegete_reading(&args(&out), texts);
+    let run = exegete_reading(&args_out, texts);
     assert_eq!((run.code, run.stderr.as_str()), (0, "going on after 2 finished texts\n"));
     assert_eq!(timeless(&out), timeless(&whole));
 }
@@ -336,15 +328,7 @@ fn a_pipe_with_other_texts_is_refused() {
 #[test]
 fn without_a_file_a_stop_says_what_would_have_kept_the_texts() {
     let (_folder, model) = (Folder::new(0), golden("bert-sequence"));
-    let mut child = program(&["explain", "-", "--model", &model])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    pipe.write_all(b"film one\n").unwrap();
-    let mut line = [0];
-    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
+    let (child, _pipe) = answered_once(&["explain", "-", "--model", &model]);
     send(SIGINT, &child);
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130));
@@ -375,23 +359,8 @@ fn a_second_interrupt_stops_at_once() {
 fn two_runs_do_not_train_into_one_folder() {
     let (folder, model) = (Folder::new(60), golden("bert-sequence"));
     let (input, out) = (folder.at("texts.tsv"), folder.at("out"));
-    let args = |epochs: &'static str| {
-        [
-            "train".to_owned(),
-            "--train".to_owned(),
-            input.clone(),
-            "--model".to_owned(),
-            model.clone(),
-            "-o".to_owned(),
-            out.clone(),
-            "--threads".to_owned(),
-            "1".to_owned(),
-            "--epochs".to_owned(),
-            epochs.to_owned(),
-        ]
-    };
-    let long = args("100000");
-    let long: Vec<&str> = long.iter().map(String::as_str).collect();
+    let args = ["train", "--train", &input, "--model", &model, "-o", &out, "--threads", "1", "--epochs"];
+    let [long, short] = ["100000", "1"].map(|epochs| [&args[..], &[epochs]].concat());
     let mut first = program(&long).spawn().unwrap();
     until(|| Path::new(&out).join("training_state.safetensors").exists());
     assert_error(&exegete(&long), &["out: another run is training into this folder"]);
@@ -399,8 +368,6 @@ fn two_runs_do_not_train_into_one_folder() {
     first.kill().unwrap();
     first.wait().unwrap();
     // The system gives the folder back, and what differs is named.
-    let short = args("1");
-    let short: Vec<&str> = short.iter().map(String::as_str).collect();
     assert_error(&exegete(&short), &["a difference in: settings"]);
     let second = program(&long).spawn().unwrap();
     sleep(Duration::from_millis(500));
@@ -419,11 +386,7 @@ fn a_model_that_is_cut_off_is_one_line() {
     {
         fs::copy(entry.path(), folder.at(&entry.file_name().into_string().unwrap())).unwrap();
     }
-    let mut command = program(&["explain", "-", "--model", &folder.at(""), "--no-check"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    pipe.write_all(b"film one\n").unwrap();
-    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    let (child, mut pipe) = answered_once(&["explain", "-", "--model", &folder.at(""), "--no-check"]);
     fs::OpenOptions::new().write(true).open(folder.at("model.safetensors")).unwrap().set_len(100).unwrap();
     pipe.write_all(b"film two\n").unwrap();
     drop(pipe);

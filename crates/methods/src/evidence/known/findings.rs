@@ -29,7 +29,7 @@ pub(super) fn keeps(Finding { check, measured, threshold, .. }: &Finding) -> boo
         "sufficiency" => measured < threshold,
         "leave_one_out" if threshold == 0.0 => measured > threshold,
         "leave_one_out" => measured >= threshold,
-        _ => panic!("{check} is never judged"),
+        _ => panic!("no line here says when {check} keeps its threshold"),
     }
 }
 
@@ -55,7 +55,7 @@ fn right_and_wrong_scores_are_told_apart_by_number() {
     let expected = ["flip", "distinct_scores", "comprehensiveness", "sufficiency", "leave_one_out"];
     for (verdict, passed) in [(&right, true), (&wrong, false)] {
         let names: Vec<&str> = verdict.findings.iter().map(|finding| finding.check.as_str()).collect();
-        assert_eq!(names, expected);
+        assert_eq!(names, expected, "the findings of the default level, in the order of `CHECKS`");
         for name in &expected[2..] {
             assert_eq!(finding(verdict, name).passed, Some(passed), "{name}");
             assert_eq!(keeps(finding(verdict, name)), passed, "{name}");
