@@ -66,7 +66,8 @@ impl Formula {
     pub fn through(mut self, name: &'static str, axis: Axis, units: usize, inner: Function) -> Self {
         let site = Site::named(name);
         self.network.inner = Some((site, units, inner));
-        let own = SiteInfo::new(site, "inner", Role::Inner, [axis, Axis::Unit(units)]).carrying_all();
+        let role = if matches!(axis, Axis::Window(_)) { Role::Convolution } else { Role::Inner };
+        let own = SiteInfo::new(site, "inner", role, [axis, Axis::Unit(units)]).carrying_all();
         let mut sites: Vec<SiteInfo> = self.network.sites.iter().cloned().collect();
         sites.insert(1, own);
         self.network.sites = Sites::new(sites);
