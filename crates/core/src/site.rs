@@ -104,6 +104,8 @@ pub enum Axis {
     Sentence,
     /// One entry a place of the text that is being written: the tokens of type 1.
     Target,
+    /// One entry a run of so many neighbouring tokens, as an unpadded convolution of that width reads them.
+    Window(usize),
     /// One entry an attention head.
     Head(usize),
     /// One entry a neuron or dimension.
@@ -124,6 +126,7 @@ impl Axis {
             }
             Self::Sentence => Units::Sentence.of(encoded).len(),
             Self::Target => encoded.tokens.iter().filter(|token| token.type_id == 1).count(),
+            Self::Window(width) => (encoded.len() + 1).saturating_sub(width),
             Self::Head(n) | Self::Unit(n) | Self::Class(n) => n,
         }
     }
@@ -138,6 +141,7 @@ impl fmt::Display for Axis {
             Self::FieldContent(field) => write!(f, "content of field {field}"),
             Self::Sentence => f.write_str("sentence"),
             Self::Target => f.write_str("target"),
+            Self::Window(width) => write!(f, "window {width}"),
             Self::Head(n) => write!(f, "head {n}"),
             Self::Unit(n) => write!(f, "unit {n}"),
             Self::Class(n) => write!(f, "class {n}"),
@@ -160,6 +164,8 @@ pub enum Role {
     Contexts,
     /// What attention adds to the stream.
     Mixed,
+    /// What a convolution gives at each position, before anything is pooled.
+    Convolution,
     /// What a layer hands on to the next.
     LayerOutput,
     /// The model's answer before any softmax.
@@ -360,6 +366,7 @@ mod tests {
         assert_eq!(lengths.map(|axis| axis.len(&encoded)), [8, 7, 3, 1, 5]);
         let fields = [Axis::FieldToken(0), Axis::FieldContent(0), Axis::FieldToken(1), Axis::FieldContent(1)];
         assert_eq!(fields.map(|axis| axis.len(&encoded)), [7, 6, 1, 1]);
+        assert_eq!([1, 3, 8, 9, 10].map(|width| Axis::Window(width).len(&encoded)), [8, 6, 1, 0, 0]);
     }
 
     #[test]
