@@ -1,6 +1,6 @@
 //! What small models are made of beside recurrences: convolutions, softmax, sums and maxima over each sequence.
 
-use crate::cases::{Random, bits, dot};
+use crate::cases::{OF, Random, bits, dot, nudged};
 use exegete_engine::*;
 use exegete_testkit::{Of, close};
 
@@ -190,4 +190,42 @@ fn a_patch_within_is_a_patch_of_the_part() {
     assert_eq!(bits(&found), bits(&expected));
     assert_ne!(bits(&found), bits(&own.value));
     assert!(patch.within(6, &[], 1..4).is_empty());
+}
+
+/// A convolution under an attention, and the mean beside it: F and its gradient by every input.
+fn convolved(mode: Mode, inputs: &[Tensor<f64>]) -> (f64, Vec<Tensor<f64>>) {
+    let (mut tape, segments) = (tape(mode), Segments::new([4, 1, 3]));
+    let vars: Vec<_> = inputs.iter().map(|x| tape.watch(x.clone().into())).collect();
+    let [x, weight, bias, score] = [0, 1, 2, 3].map(|i| vars[i].clone());
+    let h = tape.convolution(&segments, x, weight, Some(bias)); // [8, 2]
+    let h = tape.apply(Op::Unary(Unary::Tanh), [h]);
+    let scores = tape.apply(Op::Linear, [h.clone(), score]); // [8, 1]
+    let weights = tape.segment_softmax(&segments, scores);
+    let context = tape.segment_weighted_sum(&segments, weights, h.clone()); // [3, 2]
+    let mean = tape.segment_mean(&segments, h); // [3, 2]
+    let out = tape.apply(Op::Mul, [context, mean]);
+    let seed = Random::new(3).off_zero(3, 2);
+    let f = dot(&seed, &out.value);
+    let wrt: Vec<_> = vars.iter().map(|x| x.node.unwrap()).collect();
+    let pulls = tape.backward(vec![(out.node.unwrap(), seed)], &wrt, &Gradient).unwrap();
+    (f, pulls.into_iter().map(Option::unwrap).collect())
+}
+
+#[test]
+fn gradients_of_a_convolution_under_an_attention_match_central_differences() {
+    for (width, mode) in [(1, Mode::Gradient), (4, Mode::Gradient), (3, Mode::Lowered)] {
+        let r = &mut Random::new(9);
+        let inputs = [r.tensor(8, 3), r.tensor(2, 3 * width), r.tensor(1, 2), r.tensor(1, 2)];
+        let (_, pulls) = convolved(mode, &inputs);
+        for (i, pull) in pulls.iter().enumerate() {
+            let at = |element: usize, by: f64| {
+                let mut inputs = inputs.clone();
+                inputs[i] = nudged(&inputs[i], element, by);
+                convolved(mode, &inputs).0
+            };
+            let slopes: Vec<f64> =
+                (0..pull.data().len()).map(|e| (at(e, 1e-5) - at(e, -1e-5)) / 2e-5).collect();
+            close(&format!("width {width}, input {i}"), pull.data(), &slopes[..], OF, 1e-8);
+        }
+    }
 }

@@ -131,21 +131,31 @@ fn a_gate_that_takes_its_half_is_noticed() {
     }
 }
 
-/// Forward and backward states of a width of one, from PyTorch's equations by hand.
-#[test]
-fn states_worked_by_hand() {
-    let column = |numbers: &[f64]| Var::from(Tensor::new(numbers.len(), 1, numbers.to_vec()));
-    let row = |numbers: &[f64]| Var::from(Tensor::new(1, numbers.len(), numbers.to_vec()));
-    let mut tape = Tape::new(Context::new(1), Mode::Off);
-    let lstm = |reverse| RecurrentWeights {
+fn column(numbers: &[f64]) -> Var<f64> {
+    Tensor::new(numbers.len(), 1, numbers.to_vec()).into()
+}
+
+fn row(numbers: &[f64]) -> Var<f64> {
+    Tensor::new(1, numbers.len(), numbers.to_vec()).into()
+}
+
+/// An LSTM of width one that reads from both ends with the same weights.
+fn both_ways() -> [RecurrentWeights<f64>; 2] {
+    [false, true].map(|reverse| RecurrentWeights {
         reverse,
         input: column(&[0.5, -0.3, 0.8, 0.1]),
         hidden: column(&[0.2, 0.4, -0.6, 0.7]),
         input_bias: row(&[0.1, 1.0, -0.2, 0.3]),
         hidden_bias: row(&[0.0; 4]),
         start: None,
-    };
-    let (text, both) = (column(&TEXT), [lstm(false), lstm(true)]);
+    })
+}
+
+/// Forward and backward states of a width of one, from PyTorch's equations by hand.
+#[test]
+fn states_worked_by_hand() {
+    let mut tape = Tape::new(Context::new(1), Mode::Off);
+    let (text, both) = (column(&TEXT), both_ways());
     let look = CellLook { part: CellPart::Cell, patch: Patch::default(), watch: false };
     let segments = Segments::new([3]);
     let (h, sites) = tape.recurrent_inside(RecurrentCell::Lstm, &segments, text.clone(), &both, vec![look]);
@@ -167,4 +177,44 @@ fn states_worked_by_hand() {
     close("gru", h.data(), &[0.381782, 0.014561, 0.227687][..], Of::Size(1.0), 1e-6);
     // With the bias outside of what the reset gate multiplies the first state would be another.
     assert!((h.data()[0] - 0.420245).abs() > 0.03);
+}
+
+/// A text of two words between its markers, with additive attention over the words and a head of two classes.
+#[test]
+fn a_classifier_with_attention_worked_by_hand() {
+    for mode in [Mode::Off, Mode::Lowered] {
+        let mut tape = Tape::new(Context::new(1), mode);
+        let text = column(&[1.0, -2.0, 0.5, -1.0]);
+        let h = tape.recurrent(RecurrentCell::Lstm, &Segments::new([4]), text, &both_ways()); // [4, 2]
+        let states = [0.199656, 0.102957, 0.004176, -0.155342, 0.069935, -0.023714, -0.121949, -0.163005];
+        close("states", h.value.data(), &states[..], Of::Size(1.0), 1e-6);
+        let sum = tape.apply(Op::Linear, [h.clone(), row(&[0.7, -0.4]), row(&[0.1])]); // [4, 1]
+        let inner = tape.apply(Op::Unary(Unary::Tanh), [sum]);
+        let scores = tape.apply(Op::Scale(2.0), [inner]);
+        let last = [h.value.data()[6], h.value.data()[1]];
+        close("last states", &[first_class(&mut tape, row(&last))], &[0.384652], Of::Size(1.0), 1e-6);
+        let mut attended = |rows: &[usize]| {
+            let [h, scores] = [&h, &scores].map(|x| tape.apply(Op::Gather(rows.into()), [x.clone()]));
+            let segments = Segments::new([rows.len()]);
+            let weights = tape.segment_softmax(&segments, scores.clone());
+            let context = tape.segment_weighted_sum(&segments, weights.clone(), h.clone());
+            let mean = tape.segment_mean(&segments, h);
+            (scores.value, weights.value, context, mean)
+        };
+        let (scores, weights, context, mean) = attended(&[1, 2]);
+        let with_markers = attended(&[0, 1, 2, 3]).2;
+        close("scores", scores.data(), &[0.327155, 0.314254][..], Of::Size(1.0), 1e-6);
+        close("weights", weights.data(), &[0.503225, 0.496775][..], Of::Size(1.0), 1e-6);
+        close("attended", &[first_class(&mut tape, context)], &[0.546931], Of::Size(1.0), 1e-6);
+        close("uniform", &[first_class(&mut tape, mean)], &[0.546642], Of::Size(1.0), 1e-6);
+        // What it would be if the markers were attended to as well: a mistake that shows.
+        close("with markers", &[first_class(&mut tape, with_markers)], &[0.520615], Of::Size(1.0), 1e-6);
+    }
+}
+
+/// The probability of the first of two classes.
+fn first_class(tape: &mut Tape<f64>, context: Var<f64>) -> f64 {
+    let weight = Tensor::new(2, 2, vec![1.0, -1.0, 0.5, 2.0]).into();
+    let logits = tape.apply(Op::Linear, [context, weight, row(&[0.0, 0.1])]); // [1, 2]
+    tape.apply(Op::LogSoftmax, [logits]).value.data()[0].exp()
 }
