@@ -42,7 +42,9 @@ class States(nn.Module):
         if self.kind == "average":
             return torch.tanh(self.proj(x))
         if self.kind in WIDTHS:
-            found = [torch.relu(getattr(self, f"conv{k}")(x.T[None])[0].T) for k in self.widths]
+            # Kim's rectifier comes after the maximum: the same numbers, and no ties at 0.
+            active = (lambda y: y) if self.kind == "kim" else torch.relu
+            found = [active(getattr(self, f"conv{k}")(x.T[None])[0].T) for k in self.widths]
             for k, value in zip(self.widths, found):
                 see(sites, f"{prefix}conv.{k}", value)
             return torch.cat(found, 1)
@@ -111,7 +113,7 @@ class Attention(nn.Module):
         if self.how == "none":
             return words.mean(0) if ends is None else ends
         if self.how == "max":
-            return words.max(0).values
+            return torch.relu(words.max(0).values)
         n, m = words.shape
         if self.how == "uniform":
             probs = words.new_full([n], 1 / n).requires_grad_()

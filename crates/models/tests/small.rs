@@ -188,7 +188,7 @@ fn attention_weights_can_be_set() {
     let mut weights = Array::zeros([5]);
     weights.data[1] = 1.0;
     let edit = Edit { site: Site::named("attn.probs"), at: vec![Pick::All], change: Change::Set(weights) };
-    let edited = Row { edits: vec![edit].into(), ..row.clone() };
+    let edited = Row { edits: vec![edit], ..row.clone() };
     let pass = open.forward(&[edited], &Plan::keep([states, pooled])).unwrap();
     let (states, pooled) = (pass.value(states, 0).unwrap(), pass.value(pooled, 0).unwrap());
     // The start marker comes first.

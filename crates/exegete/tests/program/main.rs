@@ -21,5 +21,6 @@ mod predict;
 mod remote;
 mod requests;
 mod schema;
+mod small;
 mod snapshot;
 mod train;

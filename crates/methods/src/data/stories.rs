@@ -83,6 +83,9 @@ struct Story {
     dropped: [Option<usize>; THINGS.len()],
 }
 
+/// Sentences in which somebody moves, with where to.
+type Moves = Vec<(usize, usize)>;
+
 impl Story {
     fn tell(draws: &mut RowDraws, sentences: usize, with_things: bool) -> Self {
         let mut story = Self::default();
@@ -133,7 +136,7 @@ impl Story {
     }
 
     /// The sentences in which a person moves, with where to.
-    fn moves(&self, person: usize) -> Vec<(usize, usize)> {
+    fn moves(&self, person: usize) -> Moves {
         let to = |(at, &(who, deed, _)): (usize, &(usize, Deed, Span))| match deed {
             Deed::Moves(place) if who == person => Some((at, place)),
             _ => None,
@@ -142,7 +145,7 @@ impl Story {
     }
 
     /// Every thing that is held at the end, with the sentence of its last taking and the moves of its holder.
-    fn held(&self) -> Vec<(usize, usize, Vec<(usize, usize)>)> {
+    fn held(&self) -> Vec<(usize, usize, Moves)> {
         let held = |thing: usize| {
             let holder = self.holders[thing]?;
             let taken = self.sentences.iter().rposition(|&(_, deed, _)| deed == Deed::Takes(thing))?;

@@ -36,7 +36,7 @@ pub enum SmallAttention {
     Uniform,
     /// No weights: the last states of a recurrent layer, else the mean over words.
     None,
-    /// No weights: the largest value over words.
+    /// No weights: the largest value over words, rectified.
     Max,
 }
 

@@ -72,7 +72,8 @@ impl<T: Scalar> Attention<T> {
         let probs = match self.how {
             SmallAttention::None => return Ok(run.tape.segment_mean(segments, words)), // [B, m]
             SmallAttention::Max => {
-                return Ok(run.tape.apply(Op::SegmentMax(segments.clone()), [words])); // [B, m]
+                let largest = run.tape.apply(Op::SegmentMax(segments.clone()), [words]); // [B, m]
+                return Ok(run.tape.apply(Op::Unary(Unary::Relu), [largest])); // [B, m]
             }
             SmallAttention::Uniform => uniform(segments), // [W, 1]
             SmallAttention::Additive | SmallAttention::Dot => {

@@ -23,7 +23,7 @@ impl SmallStart {
         if vocabulary.len() == MARKERS.len() {
             let what =
                 "the vocabulary is empty: no word occurs often enough; lower --min-count or give more texts";
-            return Err(Error::Input(what.into()));
+            return Err(Error::Request(what.into()));
         }
         match &vectors {
             Some(vectors) if vectors.width != config.embedding => {

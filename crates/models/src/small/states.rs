@@ -1,6 +1,6 @@
 //! From word vectors to states, one a token.
 
-use super::{SmallConfig, SmallEncoder};
+use super::{SmallAttention, SmallConfig, SmallEncoder};
 use crate::blocks::Linear;
 use crate::encoder::LOGITS;
 use crate::run::Run;
@@ -18,7 +18,7 @@ pub(super) struct States<T> {
 enum Layers<T> {
     None,
     Average(Linear<T>),
-    Convolution(Vec<(usize, Param<T>, Param<T>)>),
+    Convolution { rectified: bool, each: Vec<(usize, Param<T>, Param<T>)> },
     Recurrent(RecurrentCell, Vec<Vec<Direction<T>>>),
 }
 
@@ -45,7 +45,9 @@ impl<T: Scalar> States<T> {
                     let weight = w.get(&format!("{path}.conv{width}.weight"), &[*channels, d, width])?;
                     Ok((width, weight, w.get(&format!("{path}.conv{width}.bias"), &[*channels])?))
                 };
-                Layers::Convolution(widths.iter().map(load).collect::<Result<_>>()?)
+                // Where the maximum is taken the rectifier may come after it: the same numbers, and no ties at 0.
+                let rectified = c.attention != SmallAttention::Max;
+                Layers::Convolution { rectified, each: widths.iter().map(load).collect::<Result<_>>()? }
             }
             SmallEncoder::Recurrent(cell) => {
                 let rows = cell.gates() * hidden;
@@ -100,15 +102,17 @@ impl<T: Scalar> States<T> {
                 let x = proj.forward(run, x); // [T, m]
                 Ok(run.tape.apply(Op::Unary(Unary::Tanh), [x])) // [T, m]
             }
-            Layers::Convolution(convolutions) => {
+            Layers::Convolution { rectified, each } => {
                 let mut found = Vec::new();
-                for (width, weight, bias) in convolutions {
+                for (width, weight, bias) in each {
                     let (rows, cols) = (weight.shape[0], weight.shape[1] * weight.shape[2]);
                     let weight = run.param(weight);
                     let weight = run.tape.apply(Op::Reshape(rows, cols), [weight]); // [O, d·K]
                     let bias = run.param(bias);
-                    let y = run.tape.convolution(segments, x.clone(), weight, Some(bias)); // [T, O]
-                    let y = run.tape.apply(Op::Unary(Unary::Relu), [y]); // [T, O]
+                    let mut y = run.tape.convolution(segments, x.clone(), weight, Some(bias)); // [T, O]
+                    if *rectified {
+                        y = run.tape.apply(Op::Unary(Unary::Relu), [y]); // [T, O]
+                    }
                     found.push(run.site(self.at(&format!("conv.{width}")), y)?);
                 }
                 let found = run.tape.apply(Op::JoinColumns, found); // [T, m]
@@ -190,7 +194,10 @@ pub(super) fn sites(c: &SmallConfig, prefix: &str, token: Axis) -> Vec<SiteInfo>
     match &c.encoder {
         SmallEncoder::None | SmallEncoder::Average => Vec::new(),
         SmallEncoder::Convolution { widths, channels } => {
-            let of = |width: &usize| inner(&format!("conv.{width}"), format!("{prefix}enc"), *channels);
+            let of = |width: &usize| SiteInfo {
+                role: Role::Convolution,
+                ..inner(&format!("conv.{width}"), format!("{prefix}enc"), *channels)
+            };
             widths.iter().map(of).collect()
         }
         SmallEncoder::Recurrent(cell) => {
