@@ -6,7 +6,7 @@ use crate::scalar::Scalar;
 use crate::tensor::Tensor;
 use std::ops::Range;
 
-/// Some columns.
+/// Lays the columns of several matrices side by side.
 pub(crate) fn columns<T: Scalar>(ctx: &Context<T>, x: &Tensor<T>, columns: Range<usize>) -> Tensor<T> {
     assert!(columns.start <= columns.end && columns.end <= x.cols(), "columns outside the matrix");
     let width = columns.len();

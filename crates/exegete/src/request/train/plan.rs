@@ -135,6 +135,8 @@ fn schedule(request: &TrainRequest, defaults: &TrainingDefaults) -> Schedule {
         Some(TrainSchedule::Linear) => Schedule::Linear,
         Some(TrainSchedule::Constant) => Schedule::Constant,
         Some(TrainSchedule::Halve) => Schedule::Halve,
+        // A kind's own schedule that needs measurements gives way where there are none.
+        None if defaults.settings.schedule == Schedule::Halve && request.dev.is_none() => Schedule::Constant,
         None => defaults.settings.schedule,
     }
 }
