@@ -1,9 +1,11 @@
 //! Small models: recurrent, convolutional and attentive classifiers over words, in folders like any other.
 //!
 //! 1. [`SmallConfig`] is the folder's `config.json`, with `kind` where Hugging Face has `model_type`; `vocab.txt` has its words.
-//! 2. `network` reads top to bottom: word vectors → an encoder (`states`) → attention (`pooling`) → a head.
+//! 2. `network` reads top to bottom: word vectors → an encoder (`states`) → attention (`pooling`) → a head;
+//!    `atae` is a network of its own.
 //! 3. [`SmallStart`] is a model before its training: a config, a vocabulary, perhaps [`WordVectors`], a seed.
 
+mod atae;
 mod config;
 mod network;
 mod pooling;
@@ -71,7 +73,15 @@ impl Small {
     }
 
     pub(crate) fn build<T: Scalar>(&self, w: &mut Weights<'_, T>, task: &dyn Task) -> Result<Built<T>> {
-        let network = network::Classifier::load(w, self, task)?;
-        Ok(Built { word: network.word().clone(), network: Box::new(network), warning: None })
+        Ok(match self.config.kind.as_str() {
+            "atae" => {
+                let network = atae::Atae::load(w, self, task)?;
+                Built { word: network.word.clone(), network: Box::new(network), warning: None }
+            }
+            _ => {
+                let network = network::Classifier::load(w, self, task)?;
+                Built { word: network.word().clone(), network: Box::new(network), warning: None }
+            }
+        })
     }
 }

@@ -66,7 +66,9 @@ impl FirstValues {
     pub(crate) fn of(&self, name: &str, shape: &[usize]) -> Tensor<f32> {
         let (rows, cols) = matrix(shape);
         let values = match name {
-            "embed.weight" => vectors::matrix(&self.small.vocabulary, cols, self.vectors.as_ref(), self.seed),
+            "embed.weight" | "aspect.weight" => {
+                vectors::matrix(name, &self.small.vocabulary, cols, self.vectors.as_ref(), self.seed)
+            }
             _ if self.small.config.kind == "flan" => self.xavier(name, shape),
             _ => self.uniform(name, shape, self.bound(name, shape)),
         };
@@ -157,6 +159,18 @@ mod tests {
         check("attention.hidden.bias", &[250], 0.1);
         check("encoder.conv4.weight", &[50, 25, 4], 0.1);
         check("encoder.conv4.bias", &[500], 0.1);
+    }
+
+    #[test]
+    fn aspects_start_like_words_with_numbers_of_their_own() {
+        let values = start(r#"{"kind": "atae", "labels": ["a", "b"]}"#);
+        let [words, aspects] = ["embed.weight", "aspect.weight"].map(|name| values.of(name, &[7, 300]));
+        assert_ne!(words.data(), aspects.data());
+        for table in [words, aspects] {
+            let square = table.data().iter().map(|x| x * x).sum::<f32>() / 1_500.0;
+            assert!((square - 1.0).abs() < 0.15, "{square}");
+            assert_eq!(table.data()[..600], [0.0; 600]);
+        }
     }
 
     #[test]
