@@ -83,7 +83,7 @@ pub struct SmallConfig {
 }
 
 /// Every kind that can be opened.
-pub const KINDS: [&str; 9] = ["none", "average", "cnn", "rnn", "gru", "lstm", "kim", "flan", "atae"];
+pub const KINDS: [&str; 10] = ["none", "average", "cnn", "rnn", "gru", "lstm", "kim", "flan", "atae", "han"];
 /// No small model has more layers, or convolutions that are wider.
 const MOST_LAYERS: usize = 64;
 
@@ -103,7 +103,7 @@ impl SmallConfig {
         let own = if atae { SmallHead::Pair } else { SmallHead::Text };
         let head = choice(&fields, "head", &HEADS, Some(own))?;
         let [embedding, hidden, directions] = match kind {
-            "flan" => [200, 50, 2],
+            "flan" | "han" => [200, 50, 2],
             "atae" => [300, 300, 1],
             _ => [300, 128, 2],
         };
@@ -112,6 +112,8 @@ impl SmallConfig {
                 "kim" => {
                     choice(&fields, "attention", &[("none", SmallAttention::Max)], Some(SmallAttention::Max))?
                 }
+                // Last states of single sentences would be a third way of reading them that no paper has.
+                "han" => choice(&fields, "attention", &ATTENTIONS[..3], Some(SmallAttention::Additive))?,
                 "atae" => choice(&fields, "attention", &ATTENTIONS[..1], Some(SmallAttention::Additive))?,
                 _ => choice(&fields, "attention", &ATTENTIONS, Some(SmallAttention::Additive))?,
             },
@@ -128,7 +130,7 @@ impl SmallConfig {
             head,
             source: String::new(),
         };
-        let own = if atae || kind == "flan" { config.width() } else { config.width() / 2 };
+        let own = if ["flan", "atae", "han"].contains(&kind) { config.width() } else { config.width() / 2 };
         config.attention_hidden = fields.size_or(&["attention_hidden"], own.max(1))?;
         config.check(place)?;
         Ok(Self { source, ..config })
@@ -170,6 +172,7 @@ impl SmallConfig {
             (self.layers > MOST_LAYERS, "'layers' is absurdly large"),
             (!recurrent && self.layers > 1, "'layers' above 1 are for recurrent kinds"),
             (self.kind == "kim" && self.head != SmallHead::Text, "'kim' reads one text, 'head' must be text"),
+            (self.kind == "han" && self.head != SmallHead::Text, "'han' reads one text, 'head' must be text"),
             (atae && self.head != SmallHead::Pair, "'atae' reads a text and an aspect, 'head' must be pair"),
             (atae && self.directions != 1, "'atae' reads in one direction, 'directions' must be 1"),
             (self.labels.len() < 2, "'labels' must name at least two classes"),
@@ -204,11 +207,13 @@ fn choice<C: Clone>(fields: &Fields, key: &str, known: &[(&str, C)], default: Op
     }
 }
 
-/// What a kind encodes with; only `flan` has a choice.
+/// What a kind encodes with; only `flan` and `han` have a choice.
 fn encoder(fields: &Fields, kind: &str) -> Result<SmallEncoder> {
     let name = match kind {
         "atae" => "lstm",
-        "flan" => choice(fields, "encoder", &["gru", "conv", "none"].map(|name| (name, name)), Some("gru"))?,
+        "flan" | "han" => {
+            choice(fields, "encoder", &["gru", "conv", "none"].map(|name| (name, name)), Some("gru"))?
+        }
         kind => kind,
     };
     if let Some(given) = fields.text("encoder")?.filter(|given| given != name) {
@@ -258,6 +263,8 @@ fn dropout(kind: &str) -> Rates {
     match kind {
         "kim" => Rates { head: 0.5, ..Rates::default() },
         "flan" => Rates { embedding: 0.44, head: 0.35, ..Rates::default() },
+        // Between the levels it is what the attention over words gives that is dropped from.
+        "han" => Rates { embedding: 0.44, attention_out: 0.22, head: 0.25, ..Rates::default() },
         _ => Rates::default(),
     }
 }
@@ -287,6 +294,8 @@ mod tests {
         assert_eq!(width(r#"{"kind": "kim", "labels": ["a", "b"]}"#), (300, 300, 150));
         assert_eq!(width(r#"{"kind": "atae", "labels": ["a", "b"]}"#), (300, 300, 300));
         assert_eq!(width(r#"{"kind": "flan", "labels": ["a", "b"]}"#), (200, 100, 100));
+        assert_eq!(width(r#"{"kind": "han", "labels": ["a", "b"]}"#), (200, 100, 100));
+        assert_eq!(width(r#"{"kind": "han", "encoder": "none", "labels": ["a", "b"]}"#), (200, 200, 200));
         assert_eq!(width(r#"{"kind": "flan", "encoder": "conv", "labels": ["a", "b"]}"#), (200, 100, 100));
     }
 
@@ -307,6 +316,8 @@ mod tests {
         check(r#"{"kind": "cnn", "labels": ["a", "b"], "widths": [3, 3]}"#, "rising");
         check(r#"{"kind": "kim", "labels": ["a", "b"], "attention": "dot"}"#, "known are none");
         check(r#"{"kind": "gru", "labels": ["a", "b"], "hidden": 0}"#, "at least 1");
+        check(r#"{"kind": "han", "labels": ["a", "b"], "head": "pair"}"#, "one text");
+        check(r#"{"kind": "han", "labels": ["a", "b"], "attention": "none"}"#, "additive, dot, uniform");
         check(r#"{"kind": "atae", "labels": ["a", "b"], "head": "text"}"#, "a text and an aspect");
         check(r#"{"kind": "atae", "labels": ["a", "b"], "directions": 2}"#, "one direction");
         check(r#"{"kind": "atae", "labels": ["a", "b"], "attention": "dot"}"#, "known are additive");

@@ -2,11 +2,12 @@
 //!
 //! 1. [`SmallConfig`] is the folder's `config.json`, with `kind` where Hugging Face has `model_type`; `vocab.txt` has its words.
 //! 2. `network` reads top to bottom: word vectors → an encoder (`states`) → attention (`pooling`) → a head;
-//!    `atae` is a network of its own.
+//!    `atae` and `han` are networks of their own.
 //! 3. [`SmallStart`] is a model before its training: a config, a vocabulary, perhaps [`WordVectors`], a seed.
 
 mod atae;
 mod config;
+mod han;
 mod network;
 mod pooling;
 mod start;
@@ -51,7 +52,8 @@ impl Small {
 
     pub(crate) fn tokenizer(&self) -> WordTokenizer {
         let (lowercase, fields) = (self.config.lowercase, self.config.fields());
-        WordTokenizer { vocabulary: self.vocabulary.clone(), lowercase, fields, max_tokens: MAX_TOKENS }
+        let (vocabulary, sentences) = (self.vocabulary.clone(), self.config.kind == "han");
+        WordTokenizer { vocabulary, lowercase, fields, sentences, max_tokens: MAX_TOKENS }
     }
 
     pub(crate) fn limits(&self) -> Limits {
@@ -68,7 +70,7 @@ impl Small {
 
     /// Its own rates, or one rate wherever its kind can drop anything.
     pub(crate) fn dropout(&self, rate: Option<f64>) -> Rates {
-        let uniform = |rate| Rates { embedding: rate, head: rate, ..Rates::default() };
+        let uniform = |rate| Rates { embedding: rate, attention_out: rate, head: rate, ..Rates::default() };
         rate.map_or(self.config.dropout, uniform)
     }
 
@@ -76,6 +78,10 @@ impl Small {
         Ok(match self.config.kind.as_str() {
             "atae" => {
                 let network = atae::Atae::load(w, self, task)?;
+                Built { word: network.word.clone(), network: Box::new(network), warning: None }
+            }
+            "han" => {
+                let network = han::Han::load(w, self, task)?;
                 Built { word: network.word.clone(), network: Box::new(network), warning: None }
             }
             _ => {

@@ -50,7 +50,7 @@ impl<T: Scalar> Classifier<T> {
         let states = States::load(w, "encoder", "", c)?;
         let query = asked.then(|| States::load(w, "query_encoder", "query.", c)).transpose()?;
         w.group("attention");
-        let attention = Attention::load(w, c)?;
+        let attention = Attention::load(w, "", c)?;
         w.group(ParameterGroup::HEAD);
         let inner = (m / 2).max(1);
         let head = if asked {

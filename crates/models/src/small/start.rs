@@ -47,7 +47,7 @@ impl SmallStart {
     }
 }
 
-/// Gives parameters their first values: PyTorch's own, and for `flan` those of S. Serrano and N. A. Smith, *Is attention
+/// Gives parameters their first values: PyTorch's own, and for `flan` and `han` those of S. Serrano and N. A. Smith, *Is attention
 /// interpretable?*, 2019. A weight must be asked for before its bias.
 pub(crate) struct FirstValues {
     small: Small,
@@ -69,7 +69,7 @@ impl FirstValues {
             "embed.weight" | "aspect.weight" => {
                 vectors::matrix(name, &self.small.vocabulary, cols, self.vectors.as_ref(), self.seed)
             }
-            _ if self.small.config.kind == "flan" => self.xavier(name, shape),
+            _ if ["flan", "han"].contains(&self.small.config.kind.as_str()) => self.xavier(name, shape),
             _ => self.uniform(name, shape, self.bound(name, shape)),
         };
         Tensor::new(rows, cols, values)
