@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from small_nets import Small, open_folder
+from small_nets import network, open_folder
 
 OUT = Path(__file__).parent / "small"
 WORDS = "the a film was good bad not very cat dog kitchen garden office mary john is where and went to".split()
@@ -26,6 +26,7 @@ PAIRS = [
     ("the cat was good in the garden kitchen", "bad"),
 ]
 BASE = dict(attention="additive", directions=2, layers=1, embedding=5, hidden=4, lowercase=True, labels=["no", "so", "yes"])
+TABLES = ["embed.weight", "aspect.weight"]
 PLACES = dict(head="entity_qa", labels=["kitchen", "garden", "office"])
 CASES = {
     "lstm-additive": dict(kind="lstm"),
@@ -48,6 +49,8 @@ CASES = {
     "pair-cnn-uniform": dict(kind="cnn", head="pair", attention="uniform", widths=[3], channels=4),
     "qa-lstm-additive": dict(kind="lstm", **PLACES),
     "qa-average-additive": dict(kind="average", **PLACES),
+    "atae": dict(kind="atae", head="pair", directions=1),
+    "atae-two-layers": dict(kind="atae", head="pair", directions=1, layers=2, attention_hidden=3),
 }
 
 
@@ -67,12 +70,14 @@ def main():
 
 def make(folder, config):
     torch.manual_seed(zlib.crc32(folder.name.encode()))
-    model = Small(config, VOCABULARY).double()
+    model = network(config, VOCABULARY).double()
     with torch.no_grad():
-        model.embed.weight[:2] = 0
+        for name, value in model.named_parameters():
+            if name in TABLES:
+                value[:2] = 0
         for name, value in model.named_parameters():
             # Large enough that gates and weights differ from word to word, and exact in single precision.
-            value.copy_((value * (1 if name.startswith("embed") else 2)).float().double())
+            value.copy_((value * (1 if name in TABLES else 2)).float().double())
     inputs = PAIRS if model.asked else [(text,) for text in TEXTS]
     tensors = {}
     for number, texts in enumerate(inputs):

@@ -178,6 +178,42 @@ class Small(nn.Module):
         return torch.cat([states[-1, :half], states[0, half:]])
 
 
+class Atae(nn.Module):
+    """Wang and others 2016: the second field is the aspect, from a table of its own, beside every word."""
+
+    asked = True
+
+    def __init__(self, config, vocabulary):
+        super().__init__()
+        self.config, self.vocabulary = config, vocabulary
+        d, m, classes = config["embedding"], config["hidden"], len(config["labels"])
+        a = config.get("attention_hidden", m)
+        self.embed, self.aspect = nn.Embedding(len(vocabulary), d), nn.Embedding(len(vocabulary), d)
+        self.encoder = States(config | {"encoder": "lstm", "embedding": 2 * d})
+        plain = lambda given, out: nn.Linear(given, out, bias=False)
+        self.attention = nn.ModuleDict({"hidden": plain(m, a), "query": plain(d, d), "score": plain(a + d, 1)})
+        self.head = nn.ModuleDict({"context": plain(m, m), "last": plain(m, m), "out": nn.Linear(m, classes)})
+
+    def forward(self, fields):
+        sites = {}
+        text, asked = (torch.tensor(field) for field in fields)
+        x = see(sites, "embed.word", torch.cat([self.embed(text), self.aspect(asked)]))
+        aspect = see(sites, "aspect.pooled", x[len(text) + 1 : -1].mean(0))
+        pairs = torch.stack([torch.cat([word, aspect]) for word in x[: len(text)]])
+        states = see(sites, "enc.out", self.encoder(pairs, sites))
+        inner = [torch.cat([self.attention["hidden"](h), self.attention["query"](aspect)]) for h in states[1:-1]]
+        scores = self.attention["score"](torch.tanh(torch.stack(inner)))[:, 0]
+        probs = see(sites, "attn.probs", torch.softmax(see(sites, "attn.scores", scores), 0))
+        context = see(sites, "attn.context", probs @ states[1:-1])
+        pooled = torch.tanh(self.head["context"](context) + self.head["last"](states[-1]))
+        return see(sites, "logits", self.head["out"](see(sites, "pooled", pooled))), sites
+
+
+def network(config, vocabulary):
+    """The module of a config's kind."""
+    return {"atae": Atae}.get(config["kind"], Small)(config, vocabulary)
+
+
 def see(sites, name, value):
     sites[name] = keep(value)
     return value
@@ -194,6 +230,6 @@ def open_folder(folder):
     folder = Path(folder)
     config = json.loads((folder / "config.json").read_text())
     vocabulary = (folder / "vocab.txt").read_text().splitlines()
-    model = Small(config, vocabulary).double()
+    model = network(config, vocabulary).double()
     model.load_state_dict({name: value.double() for name, value in load_file(folder / "model.safetensors").items()})
     return model

@@ -1,4 +1,3 @@
-use crate::units::Units;
 use crate::{Encoded, Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -100,7 +99,7 @@ pub enum Axis {
     FieldToken(u32),
     /// One entry a token of one field of a pair, special ones left out.
     FieldContent(u32),
-    /// One entry a sentence of the text.
+    /// One entry a sentence, as the model's markers tell them apart: a run of the text's tokens between special ones.
     Sentence,
     /// One entry a place of the text that is being written: the tokens of type 1.
     Target,
@@ -124,7 +123,7 @@ impl Axis {
             Self::FieldContent(field) => {
                 encoded.tokens.iter().filter(|token| token.type_id == field && !token.special).count()
             }
-            Self::Sentence => Units::Sentence.of(encoded).len(),
+            Self::Sentence => encoded.sentences().len(),
             Self::Target => encoded.tokens.iter().filter(|token| token.type_id == 1).count(),
             Self::Window(width) => (encoded.len() + 1).saturating_sub(width),
             Self::Head(n) | Self::Unit(n) | Self::Class(n) => n,
@@ -362,10 +361,11 @@ mod tests {
     fn axes_have_their_lengths_in_the_text() {
         let mut encoded = Encoded::of_words(&crate::Example::pair("It is good. I like it", "Why"));
         encoded.tokens[0].special = true;
+        encoded.tokens[3].special = true;
         let lengths = [Axis::Token, Axis::Content, Axis::Sentence, Axis::Target, Axis::Unit(5)];
-        assert_eq!(lengths.map(|axis| axis.len(&encoded)), [8, 7, 3, 1, 5]);
+        assert_eq!(lengths.map(|axis| axis.len(&encoded)), [8, 6, 2, 1, 5]);
         let fields = [Axis::FieldToken(0), Axis::FieldContent(0), Axis::FieldToken(1), Axis::FieldContent(1)];
-        assert_eq!(fields.map(|axis| axis.len(&encoded)), [7, 6, 1, 1]);
+        assert_eq!(fields.map(|axis| axis.len(&encoded)), [7, 5, 1, 1]);
         assert_eq!([1, 3, 8, 9, 10].map(|width| Axis::Window(width).len(&encoded)), [8, 6, 1, 0, 0]);
     }
 

@@ -129,7 +129,7 @@ pub mod small {
     pub use exegete_models::small::{
         KINDS, SmallAttention, SmallConfig, SmallEncoder, SmallHead, SmallStart, WordVectors,
     };
-    pub use exegete_models::tokenizer::{MARKERS, Vocabulary};
+    pub use exegete_models::tokenizer::{MARKERS, WordVocabulary};
 }
 
 /// Files that appear only when they are complete.

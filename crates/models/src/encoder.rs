@@ -2,7 +2,7 @@ use crate::blocks::{Embeddings, Layer, Linear, Stack};
 use crate::config::Config;
 use crate::heads::Head;
 use crate::run::Run;
-use exegete_core::{Axis, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task};
+use exegete_core::{Axis, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task, Token};
 use exegete_engine::Scalar;
 
 /// A network that goes forward over packed rows, through its named places.
@@ -19,6 +19,11 @@ pub trait Network<T>: Send + Sync {
     /// How many numbers more the gradient of parameters needs of a row than that of its word vectors.
     fn learning_elements(&self, _row: &Row) -> usize {
         0
+    }
+
+    /// Whether a token's vector is a row of the word matrix, and not of a table of its own.
+    fn reads_words(&self, _token: &Token) -> bool {
+        true
     }
 
     /// How many numbers the output of a row has under a plan.

@@ -6,7 +6,7 @@ use crate::scalar::Scalar;
 use crate::tensor::Tensor;
 use std::ops::Range;
 
-/// Lays the columns of several matrices side by side.
+/// Copies some columns of a matrix.
 pub(crate) fn columns<T: Scalar>(ctx: &Context<T>, x: &Tensor<T>, columns: Range<usize>) -> Tensor<T> {
     assert!(columns.start <= columns.end && columns.end <= x.cols(), "columns outside the matrix");
     let width = columns.len();
@@ -26,7 +26,7 @@ pub(crate) fn add_to_columns<T: Scalar>(dst: &mut [T], cols: usize, first: usize
     }
 }
 
-/// Some rows.
+/// Copies some rows of a matrix.
 pub(crate) fn rows<T: Scalar>(ctx: &Context<T>, x: &Tensor<T>, rows: Range<usize>) -> Tensor<T> {
     let elements = &x.data()[rows.start * x.cols()..rows.end * x.cols()];
     Tensor::fill(ctx, rows.len(), x.cols(), |out| out.copy_from_slice(elements))

@@ -20,7 +20,7 @@ pub(super) struct Taps<T> {
     tokens: Arc<[usize]>,
 }
 
-/// One look.
+/// One look into the cell of a layer.
 struct Tap<T> {
     part: CellPart,
     patch: Patch<T>,

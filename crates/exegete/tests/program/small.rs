@@ -93,6 +93,19 @@ fn stories_are_asked_about() {
 }
 
 #[test]
+fn aspects_are_asked_about() {
+    let folder = Folder::with("aspect", "40");
+    let run = folder.train("atae", &[TINY, &["--pair-column", "pair"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let model = folder.at("atae");
+    let run = exegete(&["model", "check", &model]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let run = exegete(&["explain", &first_text(&folder), "--pair", "food", "--model", &model]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_error(&folder.train("atae", TINY), &["--pair-column"]);
+}
+
+#[test]
 fn vectors_are_read_frozen_and_refused_by_line() {
     let folder = Folder::with("keyword", "30");
     let words = first_text(&folder);

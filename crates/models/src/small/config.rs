@@ -83,7 +83,7 @@ pub struct SmallConfig {
 }
 
 /// Every kind that can be opened.
-pub const KINDS: [&str; 8] = ["none", "average", "cnn", "rnn", "gru", "lstm", "kim", "flan"];
+pub const KINDS: [&str; 10] = ["none", "average", "cnn", "rnn", "gru", "lstm", "kim", "flan", "atae", "han"];
 /// No small model has more layers, or convolutions that are wider.
 const MOST_LAYERS: usize = 64;
 
@@ -99,17 +99,25 @@ impl SmallConfig {
         let fields = Fields::parse(place, &source)?;
         let kind = choice(&fields, "kind", &KINDS.map(|kind| (kind, kind)), None)?;
         let encoder = encoder(&fields, kind)?;
-        let head = choice(&fields, "head", &HEADS, Some(SmallHead::Text))?;
-        let flan = kind == "flan";
-        let [embedding, hidden] = if flan { [200, 50] } else { [300, 128] };
+        let atae = kind == "atae";
+        let own = if atae { SmallHead::Pair } else { SmallHead::Text };
+        let head = choice(&fields, "head", &HEADS, Some(own))?;
+        let [embedding, hidden, directions] = match kind {
+            "flan" | "han" => [200, 50, 2],
+            "atae" => [300, 300, 1],
+            _ => [300, 128, 2],
+        };
         let mut config = Self {
             attention: match kind {
                 "kim" => {
                     choice(&fields, "attention", &[("none", SmallAttention::Max)], Some(SmallAttention::Max))?
                 }
+                // Last states of single sentences would be a third way of reading them that no paper has.
+                "han" => choice(&fields, "attention", &ATTENTIONS[..3], Some(SmallAttention::Additive))?,
+                "atae" => choice(&fields, "attention", &ATTENTIONS[..1], Some(SmallAttention::Additive))?,
                 _ => choice(&fields, "attention", &ATTENTIONS, Some(SmallAttention::Additive))?,
             },
-            directions: fields.size_or(&["directions"], 2)?,
+            directions: fields.size_or(&["directions"], directions)?,
             layers: fields.size_or(&["layers"], 1)?,
             hidden: fields.size_or(&["hidden"], hidden)?,
             embedding: fields.size_or(&["embedding"], embedding)?,
@@ -122,7 +130,7 @@ impl SmallConfig {
             head,
             source: String::new(),
         };
-        let own = if flan { config.width() } else { config.width() / 2 };
+        let own = if ["flan", "atae", "han"].contains(&kind) { config.width() } else { config.width() / 2 };
         config.attention_hidden = fields.size_or(&["attention_hidden"], own.max(1))?;
         config.check(place)?;
         Ok(Self { source, ..config })
@@ -156,9 +164,10 @@ impl SmallConfig {
         let (encoder, convolution) = match &self.encoder {
             SmallEncoder::None => ("none", None),
             SmallEncoder::Average => ("average", None),
-            SmallEncoder::Convolution { widths, channels } => {
-                (if self.kind == "flan" { "conv" } else { &*self.kind }, Some((widths, channels)))
-            }
+            SmallEncoder::Convolution { widths, channels } => (
+                if ["cnn", "kim"].contains(&&*self.kind) { &*self.kind } else { "conv" },
+                Some((widths, channels)),
+            ),
             SmallEncoder::Recurrent(RecurrentCell::Tanh) => ("rnn", None),
             SmallEncoder::Recurrent(RecurrentCell::Gru) => ("gru", None),
             SmallEncoder::Recurrent(RecurrentCell::Lstm) => ("lstm", None),
@@ -185,11 +194,15 @@ impl SmallConfig {
 
     fn check(&self, place: &str) -> Result<()> {
         let recurrent = matches!(self.encoder, SmallEncoder::Recurrent(_));
+        let atae = self.kind == "atae";
         let wrong = [
             (self.directions > 2, "'directions' must be 1 or 2"),
             (self.layers > MOST_LAYERS, "'layers' is absurdly large"),
             (!recurrent && self.layers > 1, "'layers' above 1 are for recurrent kinds"),
             (self.kind == "kim" && self.head != SmallHead::Text, "'kim' reads one text, 'head' must be text"),
+            (self.kind == "han" && self.head != SmallHead::Text, "'han' reads one text, 'head' must be text"),
+            (atae && self.head != SmallHead::Pair, "'atae' reads a text and an aspect, 'head' must be pair"),
+            (atae && self.directions != 1, "'atae' reads in one direction, 'directions' must be 1"),
             (self.labels.len() < 2, "'labels' must name at least two classes"),
         ];
         match wrong.iter().find(|(wrong, _)| *wrong) {
@@ -222,10 +235,13 @@ fn choice<C: Clone>(fields: &Fields, key: &str, known: &[(&str, C)], default: Op
     }
 }
 
-/// What a kind encodes with; only `flan` has a choice.
+/// What a kind encodes with; only `flan` and `han` have a choice.
 fn encoder(fields: &Fields, kind: &str) -> Result<SmallEncoder> {
     let name = match kind {
-        "flan" => choice(fields, "encoder", &["gru", "conv", "none"].map(|name| (name, name)), Some("gru"))?,
+        "atae" => "lstm",
+        "flan" | "han" => {
+            choice(fields, "encoder", &["gru", "conv", "none"].map(|name| (name, name)), Some("gru"))?
+        }
         kind => kind,
     };
     if let Some(given) = fields.text("encoder")?.filter(|given| given != name) {
@@ -277,6 +293,14 @@ fn dropout(kind: &str, encoder: &SmallEncoder) -> Rates {
     match kind {
         "kim" => Rates { head: 0.5, ..Rates::default() },
         "flan" => Rates { embedding: 0.44, feed_forward: inside, head: 0.35, ..Rates::default() },
+        // Between the levels it is what the attention over words gives that is dropped from.
+        "han" => Rates {
+            embedding: 0.44,
+            attention_out: 0.22,
+            feed_forward: inside,
+            head: 0.25,
+            ..Rates::default()
+        },
         _ => Rates::default(),
     }
 }
@@ -304,7 +328,10 @@ mod tests {
         assert_eq!(width(r#"{"kind": "average", "labels": ["a", "b"]}"#), (300, 128, 64));
         assert_eq!(width(r#"{"kind": "cnn", "labels": ["a", "b"]}"#), (300, 128, 64));
         assert_eq!(width(r#"{"kind": "kim", "labels": ["a", "b"]}"#), (300, 300, 150));
+        assert_eq!(width(r#"{"kind": "atae", "labels": ["a", "b"]}"#), (300, 300, 300));
         assert_eq!(width(r#"{"kind": "flan", "labels": ["a", "b"]}"#), (200, 100, 100));
+        assert_eq!(width(r#"{"kind": "han", "labels": ["a", "b"]}"#), (200, 100, 100));
+        assert_eq!(width(r#"{"kind": "han", "encoder": "none", "labels": ["a", "b"]}"#), (200, 200, 200));
         assert_eq!(width(r#"{"kind": "flan", "encoder": "conv", "labels": ["a", "b"]}"#), (200, 100, 100));
     }
 
@@ -325,5 +352,10 @@ mod tests {
         check(r#"{"kind": "cnn", "labels": ["a", "b"], "widths": [3, 3]}"#, "rising");
         check(r#"{"kind": "kim", "labels": ["a", "b"], "attention": "dot"}"#, "known are none");
         check(r#"{"kind": "gru", "labels": ["a", "b"], "hidden": 0}"#, "at least 1");
+        check(r#"{"kind": "han", "labels": ["a", "b"], "head": "pair"}"#, "one text");
+        check(r#"{"kind": "han", "labels": ["a", "b"], "attention": "none"}"#, "additive, dot, uniform");
+        check(r#"{"kind": "atae", "labels": ["a", "b"], "head": "text"}"#, "a text and an aspect");
+        check(r#"{"kind": "atae", "labels": ["a", "b"], "directions": 2}"#, "one direction");
+        check(r#"{"kind": "atae", "labels": ["a", "b"], "attention": "dot"}"#, "known are additive");
     }
 }

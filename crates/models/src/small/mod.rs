@@ -1,10 +1,13 @@
 //! Small models: recurrent, convolutional and attentive classifiers over words, in folders like any other.
 //!
 //! 1. [`SmallConfig`] is the folder's `config.json`, with `kind` where Hugging Face has `model_type`; `vocab.txt` has its words.
-//! 2. `network` reads top to bottom: word vectors → an encoder (`states`) → attention (`pooling`) → a head.
+//! 2. `network` reads top to bottom: word vectors → an encoder (`states`) → attention (`pooling`) → a head;
+//!    `atae` and `han` are networks of their own.
 //! 3. [`SmallStart`] is a model before its training: a config, a vocabulary, perhaps [`WordVectors`], a seed.
 
+mod atae;
 mod config;
+mod han;
 mod network;
 mod pooling;
 mod start;
@@ -18,7 +21,7 @@ pub use vectors::WordVectors;
 
 use crate::blueprint::{Built, Limits};
 use crate::config::Rates;
-use crate::tokenizer::{Vocabulary, WordTokenizer};
+use crate::tokenizer::{WordTokenizer, WordVocabulary};
 use crate::weights::Weights;
 use exegete_core::{Result, Task};
 use exegete_engine::Scalar;
@@ -32,13 +35,13 @@ const MAX_TOKENS: usize = 1 << 16;
 #[derive(Debug, Clone)]
 pub(crate) struct Small {
     pub(crate) config: SmallConfig,
-    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub(crate) vocabulary: Arc<WordVocabulary>,
 }
 
 impl Small {
     pub(crate) fn read(dir: &Path, place: &str, config: String) -> Result<Self> {
         let config = SmallConfig::parse(place, config)?;
-        Ok(Self { config, vocabulary: Arc::new(Vocabulary::read(dir)?) })
+        Ok(Self { config, vocabulary: Arc::new(WordVocabulary::read(dir)?) })
     }
 
     /// The same model for other classes.
@@ -49,7 +52,8 @@ impl Small {
 
     pub(crate) fn tokenizer(&self) -> WordTokenizer {
         let (lowercase, fields) = (self.config.lowercase, self.config.fields());
-        WordTokenizer { vocabulary: self.vocabulary.clone(), lowercase, fields, max_tokens: MAX_TOKENS }
+        let (vocabulary, sentences) = (self.vocabulary.clone(), self.config.kind == "han");
+        WordTokenizer { vocabulary, lowercase, fields, sentences, max_tokens: MAX_TOKENS }
     }
 
     pub(crate) fn limits(&self) -> Limits {
@@ -73,6 +77,7 @@ impl Small {
         let there = |own: f64| if own > 0.0 { rate } else { 0.0 };
         Rates {
             embedding: there(own.embedding),
+            attention_out: there(own.attention_out),
             feed_forward: there(own.feed_forward),
             head: there(own.head),
             ..own
@@ -80,7 +85,19 @@ impl Small {
     }
 
     pub(crate) fn build<T: Scalar>(&self, w: &mut Weights<'_, T>, task: &dyn Task) -> Result<Built<T>> {
-        let network = network::Classifier::load(w, self, task)?;
-        Ok(Built { word: network.word().clone(), network: Box::new(network), warning: None })
+        Ok(match self.config.kind.as_str() {
+            "atae" => {
+                let network = atae::Atae::load(w, self, task)?;
+                Built { word: network.word.clone(), network: Box::new(network), warning: None }
+            }
+            "han" => {
+                let network = han::Han::load(w, self, task)?;
+                Built { word: network.word.clone(), network: Box::new(network), warning: None }
+            }
+            _ => {
+                let network = network::Classifier::load(w, self, task)?;
+                Built { word: network.word().clone(), network: Box::new(network), warning: None }
+            }
+        })
     }
 }

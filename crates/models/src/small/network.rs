@@ -15,7 +15,7 @@ use exegete_core::{
 use exegete_engine::{Op, Patch, Scalar, Segments, Unary, Var};
 
 /// The states of the attended field.
-const STATES: Site = Site::named("enc.out");
+pub(super) const STATES: Site = Site::named("enc.out");
 /// The states of the query.
 const QUERY_STATES: Site = Site::named("query.enc.out");
 /// The query as one vector.
@@ -57,7 +57,7 @@ impl<T: Scalar> Classifier<T> {
         let states = States::load(w, "encoder", "", c)?;
         let query = asked.then(|| States::load(w, "query_encoder", "query.", c)).transpose()?;
         w.group("attention");
-        let attention = Attention::load(w, c)?;
+        let attention = Attention::load(w, "", c)?;
         w.group(ParameterGroup::HEAD);
         let inner = (m / 2).max(1);
         let head = if asked {
@@ -176,14 +176,7 @@ impl<T: Scalar> Network<T> for Classifier<T> {
     }
 
     fn elements(&self, row: &Row, plan: &Plan) -> usize {
-        // Every place once, gates included, and as often as derivatives copy it.
-        let places: usize = self.sites.iter().map(|info| info.elements(&row.encoded)).sum();
-        let copies = match plan.record {
-            Record::Nothing => 3,
-            Record::Gradient => 6,
-            Record::Lowered | Record::Paired => 24,
-        };
-        places * copies
+        elements(&self.sites, row, plan)
     }
 
     fn learning_elements(&self, row: &Row) -> usize {
@@ -191,16 +184,28 @@ impl<T: Scalar> Network<T> for Classifier<T> {
     }
 }
 
+/// An upper estimate of the activations of a row: every place once, gates included, and as often as derivatives copy it.
+pub(super) fn elements(sites: &Sites, row: &Row, plan: &Plan) -> usize {
+    let places: usize = sites.iter().map(|info| info.elements(&row.encoded)).sum();
+    let copies = match plan.record {
+        Record::Nothing => 3,
+        Record::Gradient => 6,
+        Record::Lowered | Record::Paired => 24,
+    };
+    places * copies
+}
+
 /// The tokens of one field among those of all rows.
-struct FieldTokens {
+pub(super) struct FieldTokens {
     /// Rows of the packed word vectors.
-    index: std::sync::Arc<[usize]>,
-    segments: Segments,
-    content: Content,
+    pub(super) index: std::sync::Arc<[usize]>,
+    pub(super) segments: Segments,
+    /// Which of the field's own rows are words.
+    pub(super) content: Content,
 }
 
 impl FieldTokens {
-    fn of(rows: &[Row], field: u32) -> Result<Self> {
+    pub(super) fn of(rows: &[Row], field: u32) -> Result<Self> {
         let (mut index, mut content) = (Vec::new(), Vec::new());
         let (mut lens, mut words, mut first) = (Vec::new(), Vec::new(), 0);
         for (i, row) in rows.iter().enumerate() {

@@ -3,6 +3,7 @@
 //! Additive attention: D. Bahdanau and others, *Neural machine translation by jointly learning to align and translate*, 2015;
 //! as S. Jain and B. Wallace, *Attention is not explanation*, 2019, use both kinds for classifiers.
 
+use super::states::site;
 use super::{SmallAttention, SmallConfig};
 use crate::blocks::Linear;
 use crate::run::Run;
@@ -18,6 +19,8 @@ pub(super) const PROBS: Site = Site::named("attn.probs");
 
 /// What weighs states, with its weights.
 pub(super) struct Attention<T> {
+    /// The places of its scores and of its weights.
+    sites: [Site; 2],
     how: SmallAttention,
     /// W and b: \[m\] → \[a\].
     hidden: Option<Linear<T>>,
@@ -34,24 +37,27 @@ pub(super) struct Content {
 }
 
 impl<T: Scalar> Attention<T> {
-    pub(super) fn load(w: &mut Weights<'_, T>, c: &SmallConfig) -> Result<Self> {
+    /// The tensors below `attention`, after a prefix that its places have too.
+    pub(super) fn load(w: &mut Weights<'_, T>, prefix: &str, c: &SmallConfig) -> Result<Self> {
+        let sites = [SCORES, PROBS].map(|place| site(prefix, place.name()));
         let (m, a, asked) = (c.width(), c.attention_hidden, c.fields() == 2);
         let mut score = |width: usize| {
-            let weight = w.get("attention.score.weight", &[1, width])?;
+            let weight = w.get(&format!("{prefix}attention.score.weight"), &[1, width])?;
             Ok::<_, exegete_core::Error>(Some(Linear { weight, bias: None }))
         };
         Ok(match c.attention {
             SmallAttention::Additive => {
                 let score = score(a)?;
-                let hidden = Some(Linear::load(w, "attention.hidden", m, a)?);
-                let query = asked.then(|| Linear::load(w, "attention.query", m, a)).transpose()?;
-                Self { how: c.attention, hidden, query, score }
+                let mut linear = |name| Linear::load(w, &format!("{prefix}attention.{name}"), m, a);
+                let hidden = Some(linear("hidden")?);
+                let query = asked.then(|| linear("query")).transpose()?;
+                Self { sites, how: c.attention, hidden, query, score }
             }
             SmallAttention::Dot => {
                 let score = if asked { None } else { score(m)? };
-                Self { how: c.attention, hidden: None, query: None, score }
+                Self { sites, how: c.attention, hidden: None, query: None, score }
             }
-            how => Self { how, hidden: None, query: None, score: None },
+            how => Self { sites, how, hidden: None, query: None, score: None },
         })
     }
 
@@ -78,11 +84,11 @@ impl<T: Scalar> Attention<T> {
             SmallAttention::Uniform => uniform(segments), // [W, 1]
             SmallAttention::Additive | SmallAttention::Dot => {
                 let scores = self.scores(run, segments, words.clone(), query); // [W, 1]
-                let scores = run.site(SCORES, scores)?;
+                let scores = run.site(self.sites[0], scores)?;
                 run.tape.segment_softmax(segments, scores) // [W, 1]
             }
         };
-        let probs = run.site(PROBS, probs)?;
+        let probs = run.site(self.sites[1], probs)?;
         Ok(run.tape.segment_weighted_sum(segments, probs, words)) // [B, m]
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Small, SmallConfig, WordVectors, vectors};
 use crate::random::uniforms;
-use crate::tokenizer::{MARKERS, VOCABULARY_FILE, Vocabulary};
+use crate::tokenizer::{MARKERS, VOCABULARY_FILE, WordVocabulary};
 use crate::weights::matrix;
 use exegete_core::{Error, Result, normal};
 use exegete_engine::Tensor;
@@ -13,13 +13,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Clone, PartialEq)]
 pub struct SmallStart {
     pub(crate) config: SmallConfig,
-    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub(crate) vocabulary: Arc<WordVocabulary>,
     pub(crate) vectors: Option<WordVectors>,
 }
 
 impl SmallStart {
     /// Checks that the parts fit each other.
-    pub fn new(config: SmallConfig, vocabulary: Vocabulary, vectors: Option<WordVectors>) -> Result<Self> {
+    pub fn new(
+        config: SmallConfig,
+        vocabulary: WordVocabulary,
+        vectors: Option<WordVectors>,
+    ) -> Result<Self> {
         if vocabulary.len() == MARKERS.len() {
             let what =
                 "the vocabulary is empty: no word occurs often enough; lower --min-count or give more texts";
@@ -47,7 +51,7 @@ impl SmallStart {
     }
 }
 
-/// Gives parameters their first values: PyTorch's own, and for `flan` those of S. Serrano and N. A. Smith, *Is attention
+/// Gives parameters their first values: PyTorch's own, and for `flan` and `han` those of S. Serrano and N. A. Smith, *Is attention
 /// interpretable?*, 2019. A weight must be asked for before its bias.
 pub(crate) struct FirstValues {
     small: Small,
@@ -66,8 +70,10 @@ impl FirstValues {
     pub(crate) fn of(&self, name: &str, shape: &[usize]) -> Tensor<f32> {
         let (rows, cols) = matrix(shape);
         let values = match name {
-            "embed.weight" => vectors::matrix(&self.small.vocabulary, cols, self.vectors.as_ref(), self.seed),
-            _ if self.small.config.kind == "flan" => self.xavier(name, shape),
+            "embed.weight" | "aspect.weight" => {
+                vectors::matrix(name, &self.small.vocabulary, cols, self.vectors.as_ref(), self.seed)
+            }
+            _ if ["flan", "han"].contains(&self.small.config.kind.as_str()) => self.xavier(name, shape),
             _ => self.uniform(name, shape, self.bound(name, shape)),
         };
         Tensor::new(rows, cols, values)
@@ -136,7 +142,7 @@ mod tests {
 
     fn start(config: &str) -> FirstValues {
         let config = SmallConfig::parse("c", config).unwrap();
-        let vocabulary = Vocabulary::of(&[Example::text("good bad film")], true, 1);
+        let vocabulary = WordVocabulary::of(&[Example::text("good bad film")], true, 1);
         FirstValues::new(SmallStart::new(config, vocabulary, None).unwrap().small(), None, 3)
     }
 
@@ -160,6 +166,18 @@ mod tests {
     }
 
     #[test]
+    fn aspects_start_like_words_with_numbers_of_their_own() {
+        let values = start(r#"{"kind": "atae", "labels": ["a", "b"]}"#);
+        let [words, aspects] = ["embed.weight", "aspect.weight"].map(|name| values.of(name, &[7, 300]));
+        assert_ne!(words.data(), aspects.data());
+        for table in [words, aspects] {
+            let square = table.data().iter().map(|x| x * x).sum::<f32>() / 1_500.0;
+            assert!((square - 1.0).abs() < 0.15, "{square}");
+            assert_eq!(table.data()[..600], [0.0; 600]);
+        }
+    }
+
+    #[test]
     fn flan_starts_from_xavier_and_orthogonal_matrices() {
         let values = start(r#"{"kind": "flan", "labels": ["a", "b"]}"#);
         let bound = largest(&values.of("attention.hidden.weight", &[50, 100]));
@@ -175,11 +193,11 @@ mod tests {
     fn parts_that_do_not_fit_are_refused() {
         let config = |text| SmallConfig::parse("c", text).unwrap();
         let lstm = config(r#"{"kind": "lstm", "embedding": 3, "labels": ["a", "b"]}"#);
-        let vocabulary = Vocabulary::of(&[Example::text("good")], true, 1);
+        let vocabulary = WordVocabulary::of(&[Example::text("good")], true, 1);
         let vectors = WordVectors::parse("v", "good 1 2", &vocabulary).unwrap();
         let error = SmallStart::new(lstm.clone(), vocabulary, Some(vectors)).unwrap_err().to_string();
         assert!(error.contains("2 numbers") && error.contains("embedding 3"), "{error}");
-        let empty = Vocabulary::of(&[Example::text("good")], true, 2);
+        let empty = WordVocabulary::of(&[Example::text("good")], true, 2);
         assert!(SmallStart::new(lstm, empty, None).unwrap_err().to_string().contains("--min-count"));
     }
 }

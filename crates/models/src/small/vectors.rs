@@ -2,7 +2,7 @@
 
 use crate::fault::{fault, read_text};
 use crate::random::uniforms;
-use crate::tokenizer::{MARKERS, Vocabulary};
+use crate::tokenizer::{MARKERS, WordVocabulary};
 use exegete_core::{Result, normal, sha256_hex};
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,12 +17,12 @@ pub struct WordVectors {
 
 impl WordVectors {
     /// Reads a file of which only the words of a vocabulary are kept.
-    pub fn read(path: &Path, vocabulary: &Vocabulary) -> Result<Self> {
+    pub fn read(path: &Path, vocabulary: &WordVocabulary) -> Result<Self> {
         Self::parse(&path.display().to_string(), &read_text(path)?, vocabulary)
     }
 
     /// Reads the text of such a file, which messages call `place`. The first of two lines with the same word counts.
-    pub fn parse(place: &str, text: &str, vocabulary: &Vocabulary) -> Result<Self> {
+    pub fn parse(place: &str, text: &str, vocabulary: &WordVocabulary) -> Result<Self> {
         let mut found = Self { width: 0, by_word: HashMap::new() };
         for (number, line) in (1..).zip(text.lines()) {
             let mut pieces = line.split(' ').filter(|piece| !piece.is_empty());
@@ -72,16 +72,17 @@ impl WordVectors {
     }
 }
 
-/// The word matrix \[V, d\] at the start, row by row: words without a vector and the two markers around texts are drawn
+/// The word matrix \[V, d\] of this name at the start, row by row: words without a vector and the two markers around texts are drawn
 /// from N(0, s²), s the deviation of all numbers found (1 without a file); padding and unknown words are 0.
 pub(super) fn matrix(
-    vocabulary: &Vocabulary,
+    name: &str,
+    vocabulary: &WordVocabulary,
     width: usize,
     vectors: Option<&WordVectors>,
     seed: u64,
 ) -> Vec<f32> {
     let deviation = vectors.map_or(1.0, deviation);
-    let mut uniform = uniforms("embed.weight", seed);
+    let mut uniform = uniforms(name, seed);
     let mut rows = Vec::with_capacity(vocabulary.len() * width);
     for (id, word) in vocabulary.words().iter().enumerate() {
         let known = vectors.filter(|_| id >= MARKERS.len()).and_then(|vectors| vectors.by_word.get(word));
@@ -110,8 +111,8 @@ mod tests {
     use super::*;
     use exegete_core::Example;
 
-    fn vocabulary() -> Vocabulary {
-        Vocabulary::of(&[Example::text("good bad film")], true, 1)
+    fn vocabulary() -> WordVocabulary {
+        WordVocabulary::of(&[Example::text("good bad film")], true, 1)
     }
 
     #[test]
@@ -119,7 +120,7 @@ mod tests {
         for text in ["good 1 2\nbad -3 4.5\n", "2 2\ngood 1 2\nother 7 7\nbad -3 4.5\ngood 9 9"] {
             let found = WordVectors::parse("v", text, &vocabulary()).unwrap();
             assert_eq!((found.width, found.found()), (2, 2));
-            let rows = matrix(&vocabulary(), 2, Some(&found), 0);
+            let rows = matrix("embed.weight", &vocabulary(), 2, Some(&found), 0);
             let row = |word: &str| &rows[2 * vocabulary().id(word).unwrap() as usize..][..2];
             assert_eq!(
                 (row("good"), row("bad"), row("<pad>"), row("<unk>")),
@@ -134,12 +135,12 @@ mod tests {
     #[test]
     fn what_is_drawn_has_the_deviation_and_follows_the_seed() {
         let words: String = (0..2_000).map(|i| format!("w{i} ")).collect();
-        let vocabulary = Vocabulary::of(&[Example::text(words)], true, 1);
-        let rows = matrix(&vocabulary, 5, None, 3);
+        let vocabulary = WordVocabulary::of(&[Example::text(words)], true, 1);
+        let rows = matrix("embed.weight", &vocabulary, 5, None, 3);
         let square = rows.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / 10_010.0;
         assert!((square - 1.0).abs() < 0.05, "{square}");
-        assert_eq!(rows, matrix(&vocabulary, 5, None, 3));
-        assert_ne!(rows, matrix(&vocabulary, 5, None, 4));
+        assert_eq!(rows, matrix("embed.weight", &vocabulary, 5, None, 3));
+        assert_ne!(rows, matrix("embed.weight", &vocabulary, 5, None, 4));
     }
 
     #[test]

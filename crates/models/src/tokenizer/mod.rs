@@ -14,7 +14,7 @@ mod settings;
 mod tests;
 mod words;
 
-pub use words::{MARKERS, VOCABULARY_FILE, Vocabulary, WordTokenizer};
+pub use words::{MARKERS, VOCABULARY_FILE, WordTokenizer, WordVocabulary};
 
 use crate::config::Config;
 use crate::fault::fault;

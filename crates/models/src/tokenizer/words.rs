@@ -3,7 +3,7 @@
 use super::Tokenize;
 use super::length::Cut;
 use crate::fault::{fault, read_text};
-use exegete_core::{Encoded, Error, Example, Result, Token};
+use exegete_core::{Encoded, Error, Example, Result, Token, Units};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ const END: u32 = 3;
 
 /// Words by number. The first four are the [`MARKERS`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Vocabulary {
+pub struct WordVocabulary {
     words: Vec<String>,
     ids: HashMap<String, u32>,
 }
 
-impl Vocabulary {
+impl WordVocabulary {
     /// The words that occur at least `min_count` times in these examples, most frequent first, ties by their bytes.
     pub fn of<'a>(
         examples: impl IntoIterator<Item = &'a Example>,
@@ -114,15 +114,17 @@ fn spelled(word: String, lowercase: bool) -> String {
     if lowercase { word.to_lowercase() } else { word }
 }
 
-/// The tokenizer over a [`Vocabulary`]: a start marker, words and an end marker for each field, the field as the type.
+/// The tokenizer over a [`WordVocabulary`]: a start marker, words and an end marker for each field, the field as the type.
 #[derive(Debug, Clone)]
 pub struct WordTokenizer {
     /// The words that it knows.
-    pub vocabulary: Arc<Vocabulary>,
+    pub vocabulary: Arc<WordVocabulary>,
     /// Whether words are looked up in lower case.
     pub lowercase: bool,
     /// How many fields the model reads: one text, or a pair.
     pub fields: usize,
+    /// Whether every sentence stands between markers of its own, and not the field as a whole.
+    pub sentences: bool,
     /// The longest input in tokens, markers included.
     pub max_tokens: usize,
 }
@@ -148,6 +150,26 @@ impl WordTokenizer {
         Token { id, piece: self.vocabulary.words[id as usize].clone(), ..token }
     }
 
+    /// Markers around each sentence of the only field; the last words give way.
+    fn by_sentence(&self, words: Encoded, max_tokens: usize) -> Result<Encoded> {
+        if max_tokens < 3 {
+            return Err(Error::Request(format!("{max_tokens} tokens leave no room for a word")));
+        }
+        let (mut tokens, mut truncated) = (Vec::new(), false);
+        for sentence in Units::Sentence.of(&words) {
+            let room = max_tokens.saturating_sub(tokens.len() + 2);
+            truncated |= sentence.tokens.len() > room;
+            if room == 0 {
+                break;
+            }
+            let kept = sentence.tokens.iter().take(room);
+            tokens.push(self.marker(START, 0));
+            tokens.extend(kept.map(|&at| self.known(words.tokens[at].clone())));
+            tokens.push(self.marker(END, 0));
+        }
+        Ok(Encoded { tokens, fields: words.fields, truncated })
+    }
+
     fn check_fields(&self, example: &Example) -> Result<()> {
         match (example.fields.len(), self.fields) {
             (given, own) if given == own => Ok(()),
@@ -166,7 +188,11 @@ impl WordTokenizer {
 impl Tokenize for WordTokenizer {
     fn encode_within(&self, example: &Example, max_tokens: usize) -> Result<Encoded> {
         self.check_fields(example)?;
-        let all = Encoded::of_words(example).tokens;
+        let all = Encoded::of_words(example);
+        if self.sentences && !all.is_empty() {
+            return self.by_sentence(all, max_tokens.min(self.max_tokens));
+        }
+        let all = all.tokens;
         let mut parts: Vec<Vec<Token>> = vec![Vec::new(); self.fields];
         all.into_iter().for_each(|token| parts[token.type_id as usize].push(token));
         for (part, field) in parts.iter().zip(&example.fields) {
@@ -209,15 +235,15 @@ mod tests {
 
     fn tokenizer(lowercase: bool, fields: usize, max_tokens: usize) -> WordTokenizer {
         let train = [Example::text("It is good, it IS"), Example::text("bad it")];
-        let vocabulary = Arc::new(Vocabulary::of(&train, lowercase, 1));
-        WordTokenizer { vocabulary, lowercase, fields, max_tokens }
+        let vocabulary = Arc::new(WordVocabulary::of(&train, lowercase, 1));
+        WordTokenizer { vocabulary, lowercase, fields, sentences: false, max_tokens }
     }
 
     #[test]
     fn words_are_ordered_by_count_and_then_by_bytes() {
         let words = |lowercase, min| {
             let train = [Example::text("It is good, it IS"), Example::text("bad it")];
-            Vocabulary::of(&train, lowercase, min).words()[4..].join(" ")
+            WordVocabulary::of(&train, lowercase, min).words()[4..].join(" ")
         };
         assert_eq!(words(true, 1), "it is , bad good");
         assert_eq!(words(true, 2), "it is");
@@ -255,10 +281,28 @@ mod tests {
     }
 
     #[test]
+    fn sentences_have_markers_of_their_own_and_the_last_words_give_way() {
+        let check = |text: &str, max_tokens: usize, expected: &str, cut: bool| {
+            let own = WordTokenizer { sentences: true, ..tokenizer(true, 1, 99) };
+            let encoded = own.encode_within(&Example::text(text), max_tokens).unwrap();
+            let pieces: Vec<&str> = encoded.tokens.iter().map(|token| token.piece.as_str()).collect();
+            assert_eq!((pieces.join(" ").as_str(), encoded.truncated), (expected, cut), "{text:?}");
+        };
+        check("It is good! Bad", 99, "<s> it is good <unk> </s> <s> bad </s>", false);
+        check("It is good! Bad", 9, "<s> it is good <unk> </s> <s> bad </s>", false);
+        check("It is good! Bad", 8, "<s> it is good <unk> </s>", true);
+        check("It is good! Bad it", 9, "<s> it is good <unk> </s> <s> bad </s>", true);
+        check("It is good! Bad", 4, "<s> it is </s>", true);
+        let own = WordTokenizer { sentences: true, ..tokenizer(true, 1, 99) };
+        let error = |text: &str, max| own.encode_within(&Example::text(text), max).unwrap_err().to_string();
+        assert!(error("it", 2).contains("no room") && error(" ", 99).contains("text is empty"));
+    }
+
+    #[test]
     fn files_round_trip_and_broken_ones_name_the_line() {
         let own = tokenizer(true, 1, 9).vocabulary;
-        assert_eq!(Vocabulary::parse("v", &own.text()).unwrap(), *own);
-        let error = |text: &str| Vocabulary::parse("v", text).unwrap_err().to_string();
+        assert_eq!(WordVocabulary::parse("v", &own.text()).unwrap(), *own);
+        let error = |text: &str| WordVocabulary::parse("v", text).unwrap_err().to_string();
         assert!(error("<pad>\n<unk>\n</s>\n").contains("line 3 is not <s>"));
         assert!(error("<pad>\n<unk>\n<s>\n</s>\na\nb\na\n").contains("line 7: 'a'"));
     }

@@ -233,7 +233,7 @@ impl Trainer {
         if keys.len() != batch.len() {
             return Err(Error::Request(format!("{} rows but {} keys", batch.len(), keys.len())));
         }
-        let Parts { ctx, params, word, .. } = &self.model.parts;
+        let Parts { ctx, params, word, network, .. } = &self.model.parts;
         let mut losses = Vec::with_capacity(batch.len());
         let zero = |param: &Param<f32>| ParamGrad::zero(param.value.rows(), param.value.cols());
         let mut words = zero(word);
@@ -242,9 +242,10 @@ impl Trainer {
             for (piece, pulled) in self.pull(&rows, &labels, keys, part) {
                 let Pulled { losses: lost, gradients, words: vectors } = pulled?;
                 losses.extend(lost.value.data().iter().map(|&loss| f64::from(loss)));
-                let ids = rows[piece].iter().flat_map(|row| row.encoded.tokens.iter().map(|token| token.id));
+                let tokens = rows[piece].iter().flat_map(|row| &row.encoded.tokens);
                 let vectors = vectors.iter().flat_map(|vectors| vectors.data().chunks_exact(vectors.cols()));
-                ids.zip(vectors).for_each(|(id, vector)| words.add_row(id as usize, vector));
+                let own = tokens.zip(vectors).filter(|(token, _)| network.reads_words(token));
+                own.for_each(|(token, vector)| words.add_row(token.id as usize, vector));
                 let found = slopes.iter_mut().zip(gradients);
                 let found = found.filter_map(|(slope, gradient)| Some((slope, gradient?)));
                 ctx.install(|| found.for_each(|(slope, gradient)| slope.add(ctx, gradient)));

@@ -17,7 +17,7 @@ pub(super) struct Schedule {
 pub(super) struct Part {
     /// Its first row.
     pub(super) first: usize,
-    /// Its rows.
+    /// How many rows it has.
     pub(super) rows: usize,
     /// How many sequences run at each step.
     pub(super) steps: Vec<usize>,

@@ -3,7 +3,7 @@
 use super::TrainRequest;
 use super::rows::Rows;
 use crate::request::{Listener, Notice};
-use crate::small::{KINDS, SmallConfig, SmallStart, Vocabulary, WordVectors};
+use crate::small::{KINDS, SmallConfig, SmallStart, WordVectors, WordVocabulary};
 use crate::train::{Recipe, Start};
 use anyhow::{Result, bail};
 use clap::Args;
@@ -16,13 +16,13 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default)]
 pub struct SmallRequest {
-    /// Train a small model over the words of the training rows: none, average, cnn, rnn, gru and lstm with attention, kim, flan.
+    /// Train a small model over the words of the training rows: none, average, cnn, rnn, gru and lstm with attention, kim, flan, atae, han.
     #[arg(long, value_name = "KIND", value_parser = KINDS, hide_possible_values = true, conflicts_with_all = ["model", "from_scratch"])]
     pub kind: Option<String>,
     /// What it answers: classify, or entity_qa, where the answer is a word of the text and the second text asks [default: classify].
     #[arg(long, value_name = "TASK", value_parser = ["classify", "entity_qa"], hide_possible_values = true)]
     pub task: Option<String>,
-    /// What encodes the words of flan: gru, conv or none [default: gru].
+    /// What encodes words in flan and han: gru, conv or none [default: gru].
     #[arg(long, value_name = "E")]
     pub encoder: Option<String>,
     /// How states become one vector: additive, dot, uniform or none [default: additive].
@@ -34,13 +34,13 @@ pub struct SmallRequest {
     /// Recurrent layers one above the other [default: 1].
     #[arg(long, value_name = "N")]
     pub layers: Option<usize>,
-    /// The width of word vectors [default: that of --vectors, else 300; flan 200; entity_qa 50].
+    /// The width of word vectors [default: that of --vectors, else 300; flan and han 200; entity_qa 50].
     #[arg(long, value_name = "N")]
     pub embedding: Option<usize>,
-    /// The width of a state in one direction [default: 128; flan 50; entity_qa 32].
+    /// The width of a state in one direction [default: 128; atae 300; flan and han 50; entity_qa 32].
     #[arg(long, value_name = "N")]
     pub hidden: Option<usize>,
-    /// The width inside additive attention [default: half a state's; flan all of it].
+    /// The width inside additive attention [default: half a state's; flan, atae and han all of it].
     #[arg(long, value_name = "N")]
     pub attention_hidden: Option<usize>,
     /// Word vectors to start from, as GloVe and word2vec write them: a word and its numbers a line [default: random].
@@ -70,6 +70,7 @@ impl SmallRequest {
         match self.kind.as_deref() {
             None => Recipe::Transformer,
             Some("flan") => Recipe::Flan,
+            Some("han") => Recipe::Han,
             Some("kim") => Recipe::Kim,
             Some(_) if self.asks() => Recipe::EntityQa,
             Some(_) if request.pair_column.is_some() => Recipe::Pairs,
@@ -94,6 +95,9 @@ impl SmallRequest {
         if self.asks() && request.pair_column.is_none() {
             bail!("--task entity_qa needs the column of the question; give --pair-column");
         }
+        if self.kind.as_deref() == Some("atae") && request.pair_column.is_none() {
+            bail!("--kind atae needs the column of the aspect; give --pair-column");
+        }
         Ok(())
     }
 
@@ -107,7 +111,7 @@ impl SmallRequest {
         let Some(kind) = &self.kind else { return Ok(None) };
         let lowercase = self.lowercase.unwrap_or(true);
         let min_count = self.min_count.unwrap_or(1);
-        let vocabulary = Vocabulary::of(rows.train.iter().map(|row| &row.example), lowercase, min_count);
+        let vocabulary = WordVocabulary::of(rows.train.iter().map(|row| &row.example), lowercase, min_count);
         let vectors = self.vectors.as_deref().map(|path| WordVectors::read(path, &vocabulary)).transpose()?;
         let config = self.config(kind, request, rows, vectors.as_ref())?;
         let words = vocabulary.len();
@@ -145,7 +149,9 @@ impl SmallRequest {
         }
         let head = match (self.asks(), request.pair_column.is_some()) {
             (true, _) => "entity_qa",
-            (false, true) => "pair",
+            // The aspect is part of the kind, not of its head.
+            (false, true) if kind != "atae" => "pair",
+            (false, true) => "text",
             (false, false) => "text",
         };
         let small = |size: usize| self.asks().then_some(size);
