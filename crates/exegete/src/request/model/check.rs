@@ -75,7 +75,11 @@ fn own_sentences(open: &dyn Open) -> Option<Vec<String>> {
         let words: Vec<&str> = words.iter().map(String::as_str).cycle().skip(from).take(count).collect();
         words.join(" ")
     };
-    Some([(0, 5), (5, 2), (7, 13), (20, 4)].map(text).to_vec())
+    // Two sentences each, since a model that reads by sentences weighs nothing in one.
+    let two = |(from, first, second): (usize, usize, usize)| {
+        format!("{}! {}", text((from, first)), text((from + first, second)))
+    };
+    Some([(0, 2, 3), (5, 1, 2), (8, 6, 6), (20, 2, 2)].map(two).to_vec())
 }
 
 /// How this model's tokenizer writes a mask.

@@ -34,7 +34,7 @@ impl TrainPlan {
             decay_attention: request.decay_attention.unwrap_or(own.decay_attention),
             class_weights: weights.of(&rows.labels, &rows.counts())?,
             positive: request.positive.as_deref().map(|name| positive(name, &rows.labels)).transpose()?,
-            patience: request.patience.or(own.patience),
+            patience: request.patience.or(own.patience).filter(|_| request.dev.is_some()),
             keep: match request.keep {
                 TrainKeep::Best => Keep::Best,
                 TrainKeep::Last => Keep::Last,

@@ -149,9 +149,7 @@ impl SmallRequest {
         }
         let head = match (self.asks(), request.pair_column.is_some()) {
             (true, _) => "entity_qa",
-            // The aspect is part of the kind, not of its head.
-            (false, true) if kind != "atae" => "pair",
-            (false, true) => "text",
+            (false, true) => "pair",
             (false, false) => "text",
         };
         let small = |size: usize| self.asks().then_some(size);
