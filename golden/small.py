@@ -25,6 +25,11 @@ PAIRS = [
     ("john went to the office and mary went to the garden", "where is the dog"),
     ("the cat was good in the garden kitchen", "bad"),
 ]
+DOCUMENTS = [
+    ("the film was very good !", "not bad"),
+    ("bad",),
+    ("not a good film !", "bad ?", "the dog was not very good and unseen"),
+]
 BASE = dict(attention="additive", directions=2, layers=1, embedding=5, hidden=4, lowercase=True, labels=["no", "so", "yes"])
 TABLES = ["embed.weight", "aspect.weight"]
 PLACES = dict(head="entity_qa", labels=["kitchen", "garden", "office"])
@@ -51,6 +56,11 @@ CASES = {
     "qa-average-additive": dict(kind="average", **PLACES),
     "atae": dict(kind="atae", head="pair", directions=1),
     "atae-two-layers": dict(kind="atae", head="pair", directions=1, layers=2, attention_hidden=3),
+    "han-gru": dict(kind="han", encoder="gru"),
+    "han-conv": dict(kind="han", encoder="conv", channels=3),
+    "han-none": dict(kind="han", encoder="none"),
+    "han-dot": dict(kind="han", encoder="gru", attention="dot", directions=1),
+    "han-uniform": dict(kind="han", encoder="none", attention="uniform"),
 }
 
 
@@ -78,7 +88,8 @@ def make(folder, config):
         for name, value in model.named_parameters():
             # Large enough that gates and weights differ from word to word, and exact in single precision.
             value.copy_((value * (1 if name in TABLES else 2)).float().double())
-    inputs = PAIRS if model.asked else [(text,) for text in TEXTS]
+    documents = config["kind"] == "han"
+    inputs = DOCUMENTS if documents else PAIRS if model.asked else [(text,) for text in TEXTS]
     tensors = {}
     for number, texts in enumerate(inputs):
         tensors |= {f"{number}.{name}": value for name, value in trace(model, texts).items()}
@@ -91,7 +102,8 @@ def make(folder, config):
     tensors |= {f"learned.{name}": value.grad for name, value in model.named_parameters() if value.grad is not None}
     folder.mkdir(parents=True)
     labels = [label(model, texts, number) for number, texts in enumerate(inputs)]
-    described = {"inputs": inputs, "labels": labels, "losses": [loss.item() for loss in losses]}
+    written = [(" ".join(sentences),) for sentences in inputs] if documents else inputs
+    described = {"inputs": written, "labels": labels, "losses": [loss.item() for loss in losses]}
     (folder / "golden.json").write_text(json.dumps(described, indent=1) + "\n")
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     (folder / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
@@ -123,6 +135,9 @@ def trace(model, texts):
             values[name] = together(lambda step: step)
             # A last state's own gate may lead nowhere.
             values[f"grad.{name}"] = together(lambda step: torch.zeros_like(step) if step.grad is None else step.grad)
+        elif isinstance(value, tuple):  # sentences
+            values[name] = torch.cat(value)
+            values[f"grad.{name}"] = torch.cat([torch.zeros_like(part) if part.grad is None else part.grad for part in value])
         else:
             values[name] = value
             if value.grad is not None and name != "logits":

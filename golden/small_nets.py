@@ -103,13 +103,13 @@ class Attention(nn.Module):
         super().__init__()
         self.how = "max" if config["kind"] == "kim" else config["attention"]
         if self.how == "additive":
-            a = config.get("attention_hidden", m if config["kind"] == "flan" else m // 2)
+            a = config.get("attention_hidden", m if config["kind"] in ("flan", "han") else m // 2)
             self.hidden, self.score = nn.Linear(m, a), nn.Linear(a, 1, bias=False)
             self.query = nn.Linear(m, a) if asked else None
         elif self.how == "dot" and not asked:
             self.score = nn.Linear(m, 1, bias=False)
 
-    def forward(self, words, ends, query, sites):
+    def forward(self, words, ends, query, sites, prefix=""):
         if self.how == "none":
             return words.mean(0) if ends is None else ends
         if self.how == "max":
@@ -123,8 +123,8 @@ class Attention(nn.Module):
             else:
                 inner = self.hidden(words) + (0 if query is None else self.query(query))
                 scores = self.score(torch.tanh(inner))[:, 0]
-            probs = torch.softmax(see(sites, "attn.scores", scores), 0)
-        return see(sites, "attn.probs", probs) @ words
+            probs = torch.softmax(see(sites, f"{prefix}attn.scores", scores), 0)
+        return see(sites, f"{prefix}attn.probs", probs) @ words
 
 
 class Small(nn.Module):
@@ -209,9 +209,45 @@ class Atae(nn.Module):
         return see(sites, "logits", self.head["out"](see(sites, "pooled", pooled))), sites
 
 
+class Han(nn.Module):
+    """Serrano and Smith 2019: words are weighed to sentences, sentences to a text."""
+
+    asked = False
+
+    def __init__(self, config, vocabulary):
+        super().__init__()
+        self.config, self.vocabulary = config, vocabulary
+        self.embed = nn.Embedding(len(vocabulary), config["embedding"])
+        self.word = self.level(config)
+        m = self.word["encoder"].width
+        self.sentence = self.level(config | {"embedding": m})
+        self.head = nn.Linear(m, len(config["labels"]))
+
+    def level(self, config):
+        states = States(config)
+        return nn.ModuleDict({"encoder": states, "attention": Attention(config, states.width, False)})
+
+    def forward(self, sentences):
+        """Ids of each sentence, markers included. A site that each sentence has for itself is a tuple of theirs."""
+        sites, lengths = {}, [len(sentence) for sentence in sentences]
+        x = see(sites, "embed.word", self.embed(torch.tensor([i for sentence in sentences for i in sentence])))
+        inner = [{} for _ in sentences]
+        states = [self.word["encoder"](part, own, "word.") for part, own in zip(x.split(lengths), inner)]
+        parts = see(sites, "word.enc.out", torch.cat(states)).split(lengths)
+        weigh = lambda part, own: self.word["attention"](part[1:-1], None, None, own, "word.")
+        vectors = see(sites, "word.pooled", torch.stack([weigh(part, own) for part, own in zip(parts, inner)]))
+        for name in inner[0]:
+            values = [own[name] for own in inner]
+            steps = isinstance(values[0], list)
+            sites[name] = [sum(steps, []) for steps in zip(*values)] if steps else tuple(values)
+        states = see(sites, "sentence.enc.out", self.sentence["encoder"](vectors, sites, "sentence."))
+        text = self.sentence["attention"](states, None, None, sites, "sentence.")
+        return see(sites, "logits", self.head(see(sites, "sentence.pooled", text))), sites
+
+
 def network(config, vocabulary):
     """The module of a config's kind."""
-    return {"atae": Atae}.get(config["kind"], Small)(config, vocabulary)
+    return {"atae": Atae, "han": Han}.get(config["kind"], Small)(config, vocabulary)
 
 
 def see(sites, name, value):

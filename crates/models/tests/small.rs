@@ -34,7 +34,7 @@ fn cases() -> Vec<Case> {
     let mut folders: Vec<PathBuf> =
         std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.sort();
-    assert!(folders.len() >= 22, "{} folders", folders.len());
+    assert!(folders.len() >= 27, "{} folders", folders.len());
     folders.into_iter().map(read).collect()
 }
 
