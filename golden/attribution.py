@@ -43,6 +43,7 @@ FOLDER = Path(__file__).parent
 FAMILIES = ("bert", "roberta", "distilbert", "electra", "albert")
 LAYER_SITES = ("layer.1.out", "layer.0.attn.out", "embed")
 CONDUCTANCE_SITES = ("layer.1.out", "layer.0.ffn.inner")
+CAM_SITES = ("layer.0.out", "layer.1.out")
 POSITION, INDEX = 2, 3
 UNIT = f"layer.1.out[{POSITION},{INDEX}]"
 MANY_STEPS, LAYER_STEPS, FIXED_STEPS, DEFAULT_STEPS = 300, 50, (5, 20), 20
@@ -72,6 +73,8 @@ NOTES = {
     "differences is Captum's: sum of (y_k+1 - y_k) * dF/dy at node k over n+1 Gauss-Legendre nodes, which covers only "
     "the path from the first node to the last.",
     "neuron conductance": "Captum's default there is the trapezoid above, which is biased; Gauss-Legendre here.",
+    "grad_cam": "Captum's LayerGradCam takes the second axis for the channels, whatever the model: on [rows, tokens, units] "
+    "it would take tokens for them. It was given the place with its axes exchanged.",
     "shared modules": "Captum hooks modules, and ALBERT runs one module for all layers: asked for layer 1, Captum "
     "gives the values of the last layer without a word.",
 } | noise.NOTES | nets.NOTES
@@ -146,6 +149,8 @@ def record_all(book, folder, number, target):
     for site in CONDUCTANCE_SITES:
         record_conductance(book, subject, site)
         record_influence(book, subject, site)
+    for site in CAM_SITES:
+        record_grad_cam(book, subject, site)
     record_neurons(book, subject)
     noise.record(book, subject)
     record_shap(book, subject)
@@ -302,6 +307,38 @@ def record_influence(book, subject, site):
     params = {"rule": "gauss_legendre", "steps": LAYER_STEPS, "baseline": "zero"}
     source = "captum" if subject.reachable else "torch"
     book.add(subject, "internal_influence", value, f"at_{site}", params, source, site=site)
+
+
+def record_grad_cam(book, subject, site):
+    """The mean slope of each channel over all positions, times the channels of each position."""
+    words = subject.words[None]
+    (slope,) = gradient(subject, words, [site])
+    with torch.no_grad():
+        _, seen = subject.run(words, keep=[site])
+    value = (slope[0].mean(0) * seen[site][0]).sum(-1)  # [T]
+    if subject.reachable:
+        probed = Probed(subject, site)
+        # Its default is without the rectifier.
+        agree(value, attr.LayerGradCam(probed, probed.channels_first).attribute(words)[0, 0])
+    source = "captum" if subject.reachable else "torch"
+    book.add(subject, "grad_cam", value, f"at_{site}", {"relu": "no"}, source, site=site)
+
+
+class Probed(torch.nn.Module):
+    """F with one place laid out as Captum expects it: channels before positions, [S, H, T]."""
+
+    def __init__(self, subject, site):
+        super().__init__()
+        self.subject, self.channels_first = subject, torch.nn.Identity()
+        self.module, _, _ = find(subject.model, site)
+
+    def forward(self, words):
+        turned = lambda _module, _inputs, output: self.channels_first(output.transpose(1, 2)).transpose(1, 2)
+        hook = self.module.register_forward_hook(turned)
+        try:
+            return self.subject(words)
+        finally:
+            hook.remove()
 
 
 def record_neurons(book, subject):

@@ -1,4 +1,3 @@
-use crate::units::Units;
 use crate::{Encoded, Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -96,10 +95,16 @@ pub enum Axis {
     Token,
     /// One entry a token of the text itself, special ones left out.
     Content,
-    /// One entry a sentence of the text.
+    /// One entry a token of one field of a pair, its markers included: the tokens of this type.
+    FieldToken(u32),
+    /// One entry a token of one field of a pair, special ones left out.
+    FieldContent(u32),
+    /// One entry a sentence, as the model's markers tell them apart: a run of the text's tokens between special ones.
     Sentence,
     /// One entry a place of the text that is being written: the tokens of type 1.
     Target,
+    /// One entry a run of so many neighbouring tokens, as an unpadded convolution of that width reads them.
+    Window(usize),
     /// One entry an attention head.
     Head(usize),
     /// One entry a neuron or dimension.
@@ -114,8 +119,13 @@ impl Axis {
         match self {
             Self::Token => encoded.len(),
             Self::Content => encoded.tokens.iter().filter(|token| !token.special).count(),
-            Self::Sentence => Units::Sentence.of(encoded).len(),
+            Self::FieldToken(field) => encoded.tokens.iter().filter(|token| token.type_id == field).count(),
+            Self::FieldContent(field) => {
+                encoded.tokens.iter().filter(|token| token.type_id == field && !token.special).count()
+            }
+            Self::Sentence => encoded.sentences().len(),
             Self::Target => encoded.tokens.iter().filter(|token| token.type_id == 1).count(),
+            Self::Window(width) => (encoded.len() + 1).saturating_sub(width),
             Self::Head(n) | Self::Unit(n) | Self::Class(n) => n,
         }
     }
@@ -126,8 +136,11 @@ impl fmt::Display for Axis {
         match self {
             Self::Token => f.write_str("token"),
             Self::Content => f.write_str("content"),
+            Self::FieldToken(field) => write!(f, "token of field {field}"),
+            Self::FieldContent(field) => write!(f, "content of field {field}"),
             Self::Sentence => f.write_str("sentence"),
             Self::Target => f.write_str("target"),
+            Self::Window(width) => write!(f, "window {width}"),
             Self::Head(n) => write!(f, "head {n}"),
             Self::Unit(n) => write!(f, "unit {n}"),
             Self::Class(n) => write!(f, "class {n}"),
@@ -150,6 +163,8 @@ pub enum Role {
     Contexts,
     /// What attention adds to the stream.
     Mixed,
+    /// What a convolution gives at each position, before anything is pooled.
+    Convolution,
     /// What a layer hands on to the next.
     LayerOutput,
     /// The model's answer before any softmax.
@@ -170,6 +185,9 @@ pub struct SiteInfo {
     /// Whether everything that the output depends on goes through here, so that scores can add up to F.
     #[serde(skip)]
     pub carries_all: bool,
+    /// Whether it is computed step by step, so that an edit at one token moves it at others too.
+    #[serde(skip)]
+    pub in_steps: bool,
     /// Which part of the model it belongs to: `embed`, `layer.3`, `head`.
     #[serde(skip)]
     pub part: String,
@@ -181,7 +199,15 @@ pub struct SiteInfo {
 impl SiteInfo {
     /// A place inside a part of the model, where no run can start and which not everything goes through.
     pub fn new(site: Site, part: impl Into<String>, role: Role, axes: impl Into<Vec<Axis>>) -> Self {
-        Self { site, axes: axes.into(), cut: false, carries_all: false, part: part.into(), role }
+        Self {
+            site,
+            axes: axes.into(),
+            cut: false,
+            carries_all: false,
+            in_steps: false,
+            part: part.into(),
+            role,
+        }
     }
 
     /// The same as a place where a run can start.
@@ -194,6 +220,12 @@ impl SiteInfo {
     #[must_use]
     pub fn carrying_all(self) -> Self {
         Self { carries_all: true, ..self }
+    }
+
+    /// The same as a place that is computed step by step.
+    #[must_use]
+    pub fn stepwise(self) -> Self {
+        Self { in_steps: true, ..self }
     }
 
     /// The shape of a row's value.
@@ -329,8 +361,12 @@ mod tests {
     fn axes_have_their_lengths_in_the_text() {
         let mut encoded = Encoded::of_words(&crate::Example::pair("It is good. I like it", "Why"));
         encoded.tokens[0].special = true;
+        encoded.tokens[3].special = true;
         let lengths = [Axis::Token, Axis::Content, Axis::Sentence, Axis::Target, Axis::Unit(5)];
-        assert_eq!(lengths.map(|axis| axis.len(&encoded)), [8, 7, 3, 1, 5]);
+        assert_eq!(lengths.map(|axis| axis.len(&encoded)), [8, 6, 2, 1, 5]);
+        let fields = [Axis::FieldToken(0), Axis::FieldContent(0), Axis::FieldToken(1), Axis::FieldContent(1)];
+        assert_eq!(fields.map(|axis| axis.len(&encoded)), [7, 5, 1, 1]);
+        assert_eq!([1, 3, 8, 9, 10].map(|width| Axis::Window(width).len(&encoded)), [8, 6, 1, 0, 0]);
     }
 
     #[test]

@@ -149,6 +149,18 @@ impl Encoded {
         self.fields.iter().enumerate().map(field).collect()
     }
 
+    /// The sentences that a model's own markers tell apart: runs of the text's tokens between special ones, by their places.
+    pub fn sentences(&self) -> Vec<Range<usize>> {
+        let (mut runs, mut start) = (Vec::new(), 0);
+        for run in self.tokens.chunk_by(|a, b| a.special == b.special) {
+            if !run[0].special {
+                runs.push(start..start + run.len());
+            }
+            start += run.len();
+        }
+        runs
+    }
+
     /// The number of tokens, special ones included.
     pub fn len(&self) -> usize {
         self.tokens.len()

@@ -1,4 +1,4 @@
-//! Tensors, about thirty operations, a tape with rule tables, second order by dual scalars: exact gradients at any node.
+//! Tensors, about forty operations, a tape with rule tables, second order by dual scalars: exact gradients at any node.
 //!
 //! 1. A [`Context`] owns the threads and the recycled memory.
 //! 2. A [`Tape`] evaluates operations at once and remembers only what leads from a [watched](Tape::watch) value on.
@@ -19,12 +19,14 @@ mod op;
 mod optimiser;
 mod param_grad;
 pub mod peak;
+mod recurrent;
 mod scalar;
 mod segments;
 mod tables;
 mod tape;
 mod tensor;
 pub mod tile;
+mod windows;
 
 pub use context::{Context, Counts};
 pub use dual::Dual;
@@ -34,11 +36,13 @@ pub use kernels::pack::PanelBudget;
 pub use op::{Dropout, Op, OpKind, Patch, Unary};
 pub use optimiser::{Moments, Optimiser, Update};
 pub use param_grad::ParamGrad;
+pub use recurrent::{CellLook, CellPart, CellSite, Recurrence, RecurrentCell, RecurrentWeights};
 pub use scalar::{Real, Scalar};
 pub use segments::Segments;
 pub use tables::{Deconvolution, DeepLift, Gradient, GuidedBackprop, Ledger, Lrp, RuleTable, Shares, Sink};
 pub use tape::{Mode, Node, NodeId, Tape, Var};
 pub use tensor::Tensor;
+pub use windows::Windows;
 
 /// The engine's one error: an operation without a rule in the requested table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

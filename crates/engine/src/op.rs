@@ -1,5 +1,9 @@
 use crate::heads::Heads;
+use crate::recurrent::Recurrence;
 use crate::scalar::Scalar;
+use crate::segments::Segments;
+use crate::windows::Windows;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Declares the kinds of operation once, so that the list of all of them cannot miss one.
@@ -60,6 +64,15 @@ kinds! {
     Patch = "patch",
     Dropout = "dropout",
     Reshape = "reshape",
+    Columns = "columns",
+    JoinColumns = "join columns",
+    JoinRows = "join rows",
+    AddRows = "add rows",
+    Gate = "gate",
+    Unfold = "unfold",
+    SegmentSum = "segment sum",
+    SegmentMax = "segment max",
+    Recurrent = "recurrence",
 }
 
 /// An operation. Inputs stand before the arrow; T, H and so on are the shape letters of the workspace.
@@ -117,6 +130,24 @@ pub enum Op<T> {
     Dropout(Arc<Dropout>),
     /// x → the same elements in this many rows and columns
     Reshape(usize, usize),
+    /// x \[T, H\] → its columns from the first number up to but not including the second
+    Columns(usize, usize),
+    /// any number of matrices of T rows → side by side
+    JoinColumns,
+    /// any number of matrices of H columns → one below the other
+    JoinRows,
+    /// x \[T, H\], table \[V, H\] → x plus the table's rows at these indices
+    AddRows(Arc<[usize]>),
+    /// gate, signal → gate ⊙ signal, where relevance is the signal's alone
+    Gate,
+    /// x \[T, I\] → the rows that each window of K reads, one after the other \[T, K·I\]
+    Unfold(Windows),
+    /// x \[T, H\] → the sum of each sequence's rows \[B, H\]
+    SegmentSum(Segments),
+    /// x \[T, H\] → the largest of each sequence's rows, column by column \[B, H\]; of an empty sequence zero
+    SegmentMax(Segments),
+    /// x·W_ihᵀ + b_ih \[T, G·H\], W_hh \[G·H, H\], b_hh \[1, G·H\], perhaps a first state → hidden states \[T, H\]
+    Recurrent(Recurrence),
 }
 
 impl<T> Op<T> {
@@ -149,6 +180,15 @@ impl<T> Op<T> {
             Self::Patch(_) => OpKind::Patch,
             Self::Dropout(_) => OpKind::Dropout,
             Self::Reshape(..) => OpKind::Reshape,
+            Self::Columns(..) => OpKind::Columns,
+            Self::JoinColumns => OpKind::JoinColumns,
+            Self::JoinRows => OpKind::JoinRows,
+            Self::AddRows(_) => OpKind::AddRows,
+            Self::Gate => OpKind::Gate,
+            Self::Unfold(_) => OpKind::Unfold,
+            Self::SegmentSum(_) => OpKind::SegmentSum,
+            Self::SegmentMax(_) => OpKind::SegmentMax,
+            Self::Recurrent(_) => OpKind::Recurrent,
         }
     }
 
@@ -157,10 +197,12 @@ impl<T> Op<T> {
         let want = |i: usize| wants.get(i).copied().unwrap_or(false);
         match self {
             Self::Linear | Self::Scores(_) | Self::Context(_) => (vec![want(1), want(0), false], false),
-            Self::Mul | Self::MulRow | Self::MulColumn => (vec![want(1), want(0)], false),
+            Self::Mul | Self::Gate | Self::MulRow | Self::MulColumn => (vec![want(1), want(0)], false),
             Self::Div => (vec![false, true], want(1)),
             Self::Attention(_) => (vec![true; 3], false),
-            Self::Unary(_) => (vec![true], false),
+            Self::Unary(_) | Self::SegmentMax(_) => (vec![true], false),
+            // The weight and the first state; what else is needed the kernel keeps itself.
+            Self::Recurrent(_) => (vec![false, true, false, true], false),
             Self::LayerNorm(_) => (vec![false, true], false),
             Self::AddLayerNorm(_) => (vec![false, false, true], false),
             Self::Softmax(_) | Self::LogSoftmax => (vec![false], true),
@@ -248,6 +290,28 @@ impl<T: Scalar> Patch<T> {
         let run = Run { start, len, keep, shift: self.values.len(), shared: shift.len() == 1 };
         self.values.extend_from_slice(shift);
         self.runs.push(run);
+    }
+
+    /// The changes of some rows and columns of a matrix of `width` columns, as changes of the matrix that these are;
+    /// the rows rise.
+    pub fn within(&self, width: usize, rows: &[usize], columns: Range<usize>) -> Self {
+        let mut part = Self::default();
+        for run in self.runs.iter().filter(|run| run.len > 0) {
+            for row in run.start / width..=(run.start + run.len - 1) / width {
+                let Ok(at) = rows.binary_search(&row) else { continue };
+                let first = run.start.max(row * width + columns.start);
+                let end = (run.start + run.len).min(row * width + columns.end);
+                if first < end {
+                    let start = at * columns.len() + first - row * width - columns.start;
+                    let shifts = match run.shared {
+                        true => run.shift..run.shift + 1,
+                        false => run.shift + first - run.start..run.shift + end - run.start,
+                    };
+                    part.push(start, end - first, run.keep, &self.values[shifts]);
+                }
+            }
+        }
+        part
     }
 
     /// Whether nothing changes.

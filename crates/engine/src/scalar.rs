@@ -86,7 +86,7 @@ impl Scalar for f32 {
     }
     #[inline(always)]
     fn tanh(self) -> Self {
-        Self::tanh(self)
+        crate::math::tanh(self)
     }
     #[inline(always)]
     fn erf(self) -> Self {

@@ -36,4 +36,14 @@ impl Segments {
     pub fn len(&self, sequence: usize) -> usize {
         self.range(sequence).len()
     }
+
+    /// The length of each sequence, in order.
+    pub fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.count()).map(|sequence| self.len(sequence))
+    }
+
+    /// The sequence that each row belongs to: gathering by it hands one row a sequence to all its rows.
+    pub fn owners(&self) -> Arc<[usize]> {
+        (0..self.count()).flat_map(|sequence| std::iter::repeat_n(sequence, self.len(sequence))).collect()
+    }
 }

@@ -1,7 +1,8 @@
 use crate::NoRule;
 use crate::context::Context;
 use crate::kernels::norm::Normalised;
-use crate::kernels::{attention, dropout, elementwise, linear, norm, rows, softmax};
+use crate::kernels::recurrent::{self, Inputs, States};
+use crate::kernels::{attention, dropout, elementwise, joins, linear, norm, rows, segments, softmax};
 use crate::op::Op;
 use crate::scalar::Scalar;
 use crate::tables::{Ledger, RuleTable, Sink};
@@ -69,6 +70,7 @@ pub(crate) enum Kept<T> {
     Nothing,
     Normalised(Normalised<T>),
     Probs(Tensor<T>),
+    States(Box<States<T>>),
 }
 
 /// Evaluates operations at once and remembers those downstream of a watched value.
@@ -256,7 +258,7 @@ fn evaluate<T: Scalar>(
         }
         Op::Add => elementwise::zip(ctx, next(), &next(), |a, b| a + b),
         Op::Sub => elementwise::zip(ctx, next(), &next(), |a, b| a - b),
-        Op::Mul => elementwise::zip(ctx, next(), &next(), |a, b| a * b),
+        Op::Mul | Op::Gate => elementwise::zip(ctx, next(), &next(), |a, b| a * b),
         Op::Div => elementwise::zip(ctx, next(), &next(), |a, b| a / b),
         Op::AddRow => rows::with_row(ctx, &next(), &next(), |x, r| x + r),
         Op::MulRow => rows::with_row(ctx, &next(), &next(), |x, r| x * r),
@@ -290,6 +292,20 @@ fn evaluate<T: Scalar>(
         Op::Patch(patch) => elementwise::patch(ctx, patch, next()),
         Op::Dropout(choice) => dropout::dropout(ctx, choice, next()),
         Op::Reshape(rows, cols) => next().reshaped(*rows, *cols),
+        Op::Columns(from, to) => joins::columns(ctx, &next(), *from..*to),
+        Op::JoinColumns => joins::join_columns(ctx, &inputs.collect::<Vec<_>>()),
+        Op::JoinRows => joins::join_rows(ctx, &inputs.collect::<Vec<_>>()),
+        Op::AddRows(index) => joins::add_rows(ctx, next(), &next(), index),
+        Op::Unfold(windows) => segments::unfold(ctx, windows, &next()),
+        Op::SegmentSum(segments) => segments::sum(ctx, segments, &next()),
+        Op::SegmentMax(segments) => segments::max(ctx, segments, &next()),
+        Op::Recurrent(recurrence) => {
+            let (x, weight, bias) = (next(), next(), next());
+            let start = inputs.next();
+            let inputs = Inputs { projected: &x, weight: &weight, bias: &bias, start: start.as_ref() };
+            let (value, states) = recurrent::forward(ctx, recurrence, &inputs, keep);
+            return (value, states.map_or(Kept::Nothing, |states| Kept::States(Box::new(states))));
+        }
     };
     (value, Kept::Nothing)
 }

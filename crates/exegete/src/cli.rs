@@ -1,8 +1,10 @@
 //! The command line, defined once: parsing, help and usage errors come from here.
 
+mod data;
 mod eval;
 mod methods;
 
+pub(crate) use data::{Data, DataFormat, DataMake};
 pub(crate) use eval::Eval;
 pub(crate) use methods::Methods;
 
@@ -45,6 +47,9 @@ pub(crate) enum Command {
     Model(Model),
     /// Fine-tune or train a classifier of texts or pairs.
     Train(Box<Train>),
+    /// Make data whose truth is known.
+    #[command(subcommand)]
+    Data(Data),
     /// Measure the speed of this machine against its own matrix-product peak.
     Bench(Bench),
     /// Print the JSON Schema of a command's request, or of reports.

@@ -118,9 +118,18 @@ pub mod conformance {
 pub mod train {
     pub use exegete_models::loss::{Forward, Objective, supervised};
     pub use exegete_models::train::{
-        Data, Epoch, Event, Metric, Metrics, Optimiser, Sample, Start, TrainedHead, Trainer, TrainingLoss,
-        TrainingRun, TrainingSettings, TrainingStep, evaluate, fit,
+        ClassWeights, Data, Epoch, Event, Keep, Metric, Metrics, Optimiser, Recipe, Reduction, Sample,
+        Schedule, Start, TrainedHead, Trainer, TrainingDefaults, TrainingLoss, TrainingRun, TrainingSettings,
+        TrainingStep, evaluate, fit,
     };
+}
+
+/// Small models over words: see [`small::SmallStart`], which [`train::Start`] takes.
+pub mod small {
+    pub use exegete_models::small::{
+        KINDS, SmallAttention, SmallConfig, SmallEncoder, SmallHead, SmallStart, WordVectors,
+    };
+    pub use exegete_models::tokenizer::{MARKERS, WordVocabulary};
 }
 
 /// Files that appear only when they are complete.

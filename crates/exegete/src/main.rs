@@ -2,6 +2,7 @@
 
 mod bench;
 mod cli;
+mod data;
 mod eval;
 mod explain;
 mod journal;
@@ -61,6 +62,7 @@ fn execute(command: &cli::Command) -> anyhow::Result<ExitCode> {
         }
         cli::Command::Model(cli::Model::Export(args)) => exegete::request::model::export(&args.request)?,
         cli::Command::Train(args) => train::run(args, &on_interrupt())?,
+        cli::Command::Data(cli::Data::Make(args)) => data::make(args, &on_interrupt())?,
         cli::Command::Bench(args) => bench::run(args, &on_interrupt())?,
         cli::Command::Schema(args) => {
             table::print(&format!("{:#}", exegete::request::json_schema(&args.name.join(" "))?))?;

@@ -1,6 +1,6 @@
 //! Predictions as text, JSON or CSV, written row by row as they come.
 
-mod csv_table;
+pub(crate) mod csv_table;
 mod destination;
 mod file;
 mod json;

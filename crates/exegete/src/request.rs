@@ -17,6 +17,7 @@
 
 pub mod again;
 pub mod bench;
+pub mod data;
 pub mod eval;
 pub mod explain;
 pub mod model;

@@ -58,7 +58,7 @@ fn tell(progress: &ProgressBar, event: &Event<'_>) {
 }
 
 const HEADER: &[&str] =
-    &["epoch", "train loss", "dev loss", "accuracy", "macro-F1", "pearson", "seconds", "kept"];
+    &["epoch", "train loss", "dev loss", "accuracy", "macro-F1", "F1", "AUC", "pearson", "seconds", "kept"];
 
 fn describe(epoch: &Epoch) -> Vec<String> {
     let dev = epoch.dev.as_ref();
@@ -69,6 +69,8 @@ fn describe(epoch: &Epoch) -> Vec<String> {
         figure(dev.map(|dev| dev.loss)),
         figure(dev.and_then(|dev| dev.accuracy)),
         figure(dev.and_then(|dev| dev.macro_f1)),
+        figure(dev.and_then(|dev| dev.f1)),
+        figure(dev.and_then(|dev| dev.auc)),
         figure(dev.and_then(|dev| dev.pearson)),
         format!("{:.1}", epoch.seconds),
         if epoch.kept { "yes" } else { "no" }.to_owned(),

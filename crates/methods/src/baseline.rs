@@ -1,6 +1,6 @@
 //! What a text is compared with, and the special tokens that stand for nothing.
 
-use exegete_core::{Array, Change, Edit, Encoded, Error, Example, Open, Result, Row, Token};
+use exegete_core::{Array, Change, Edit, Encoded, Error, Example, Open, Pick, Result, Row, Token};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -11,6 +11,8 @@ pub enum Baseline {
     /// Every word vector is zero, those of special tokens included.
     #[default]
     Zero,
+    /// The word vectors of the text's own tokens are zero; special tokens keep theirs.
+    ZeroContent,
     /// Every token of the text becomes the padding token; special tokens, positions and types stay.
     Pad,
     /// Every token of the text becomes the mask token.
@@ -25,6 +27,7 @@ impl fmt::Display for Baseline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Zero => f.write_str("zero"),
+            Self::ZeroContent => f.write_str("zero-content"),
             Self::Pad => f.write_str("pad"),
             Self::Mask => f.write_str("mask"),
             Self::Mean => f.write_str("mean"),
@@ -39,13 +42,14 @@ impl FromStr for Baseline {
     fn from_str(text: &str) -> Result<Self> {
         match text {
             "zero" => Ok(Self::Zero),
+            "zero-content" => Ok(Self::ZeroContent),
             "pad" => Ok(Self::Pad),
             "mask" => Ok(Self::Mask),
             "mean" => Ok(Self::Mean),
             _ => match text.strip_prefix("text:") {
                 Some(text) => Ok(Self::Text(text.to_owned())),
                 None => Err(Error::Request(format!(
-                    "'{text}' is no baseline; one of zero, pad, mask, mean, text:…"
+                    "'{text}' is no baseline; one of zero, zero-content, pad, mask, mean, text:…"
                 ))),
             },
         }
@@ -58,6 +62,11 @@ impl Baseline {
         match self {
             Self::Zero => {
                 Ok(Row::new(encoded.clone()).edit(Edit::whole(open.sites().words()?, Change::Zero)))
+            }
+            Self::ZeroContent => {
+                let content = (0..encoded.len()).filter(|&at| !encoded.tokens[at].special).collect();
+                let (site, at) = (open.sites().words()?, vec![Pick::Only(content)]);
+                Ok(Row::new(encoded.clone()).edit(Edit { site, at, change: Change::Zero }))
             }
             Self::Pad => Ok(Row::new(replaced(encoded, &special(open, &PAD)?))),
             Self::Mask => Ok(Row::new(replaced(encoded, &special(open, &MASK)?))),

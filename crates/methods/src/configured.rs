@@ -4,7 +4,7 @@ use crate::parameter::{Parameter, name_of, names};
 use crate::question::Reduce;
 use crate::registry::{CorpusMethod, Info, Method, Needs, New, SearchMethod, find};
 use crate::{Arguments, Baseline, Question, RawAttribution, RawScores, Settings};
-use exegete_core::{Error, Result};
+use exegete_core::{Error, Result, Site};
 use std::collections::BTreeMap;
 
 /// A method of the list with its parameters, and what is done to its scores.
@@ -200,6 +200,10 @@ impl Method for ConfiguredMethod {
 
     fn own_site(&self) -> bool {
         self.scores().is_ok_and(Method::own_site)
+    }
+
+    fn places(&self, job: &Question<'_>) -> Result<Vec<Site>> {
+        self.scores()?.places(job)
     }
 
     fn most_rows(&self, units: usize) -> Option<usize> {

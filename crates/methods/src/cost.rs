@@ -18,11 +18,13 @@ pub fn most_rows(
     example: &Example,
     request: &Request,
 ) -> Result<Vec<(&'static str, usize)>> {
-    let units = request.units.of(&model.encoded(example)?).len();
+    let encoded = model.encoded(example)?;
+    let units = request.units.of(&encoded).len();
     let targets = request.top_labels.unwrap_or(request.targets.len()).max(1);
     let mut known = Vec::new();
     for chosen in &request.methods {
         let rows = match &chosen.kind {
+            Kind::Scores(method) if chosen.info.needs == Needs::Inside => method.most_rows(encoded.len()),
             Kind::Scores(method) => method.most_rows(units),
             Kind::Finds(finder) => finder.most_rows(units),
             Kind::Surveys(_) => None,
@@ -84,6 +86,9 @@ mod tests {
             rows("integrated_gradients", &["steps=50", "noise=smooth", "noise_samples=1000"]),
             Some(52_001)
         );
+        let sequential = |more: &str| rows("integrated_gradients", &["path=sequential", more]);
+        assert_eq!(sequential("steps=50"), Some(20 * 51 + 1));
+        assert_eq!(sequential("tolerance=0.1"), Some(20 * 256 + 1));
         assert_eq!(rows("saliency", &["noise=smooth", "noise_samples=1000"]), Some(1001));
         assert_eq!(rows("saliency", &[]), None);
         assert_eq!(rows("hotflip", &["candidates=10000", "beam=10", "random=0"]), Some(10_000 + 2 * 100_000));

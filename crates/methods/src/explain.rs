@@ -94,16 +94,20 @@ pub fn explain(
     for job in Question::all(model, driver, example, request)? {
         let mut evidence = Evidence::new(&job);
         for chosen in methods {
-            items.push(match (&chosen.kind, request.site) {
+            match (&chosen.kind, request.site) {
                 (Kind::Finds(finder), site) => {
                     changes_text(site.is_words(model), chosen.info)?;
-                    answer::found(&job, chosen.info, &**finder)?
+                    items.push(answer::found(&job, chosen.info, &**finder)?);
                 }
-                (_, SiteChoice::AllLayers) => layers::layer_attribution(&job, chosen)?,
-                (_, SiteChoice::Words | SiteChoice::At(_)) => {
-                    answer::attribution(&job, chosen, &mut evidence, request.check)?
+                (_, SiteChoice::AllLayers) => items.push(layers::layer_attribution(&job, chosen)?),
+                (Kind::Scores(method), SiteChoice::Words | SiteChoice::At(_)) => {
+                    for site in method.places(&job)? {
+                        let job = Question { site, ..job.clone() };
+                        items.push(answer::attribution(&job, chosen, &mut evidence, request.check)?);
+                    }
                 }
-            });
+                (Kind::Surveys(_), _) => return chosen.scores().map(|_| Vec::new()),
+            }
         }
     }
     Ok(items)

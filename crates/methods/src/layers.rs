@@ -24,7 +24,10 @@ pub(crate) fn layer_attribution(job: &Question<'_>, chosen: &ConfiguredMethod) -
         let (RawScores::Elements(values, _), Some(token_values)) =
             (&explained.scores, explained.tokens(&job)?)
         else {
-            continue;
+            let name = chosen.info.name;
+            return Err(Error::Request(format!(
+                "{name} scores tokens and no units, which a story by layers is told of; choose one --site"
+            )));
         };
         layers.push(MapLayer {
             site: site.to_string(),

@@ -17,6 +17,7 @@ pub mod compare;
 mod configured;
 mod corpus;
 mod cost;
+pub mod data;
 mod decision;
 mod effort;
 pub mod evidence;

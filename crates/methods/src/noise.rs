@@ -6,7 +6,7 @@ use crate::parameter::{POSITIVE, Parameter, name_of, names};
 use crate::raw_attribution::RawScores;
 use crate::registry::{Meaning, Method};
 use crate::{Arguments, Question, RawAttribution, Reduce, Stream};
-use exegete_core::{Array, Change, Edit, Error, Result, Rules, normal};
+use exegete_core::{Array, Change, Edit, Error, Result, Rules, Site, normal};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -100,6 +100,10 @@ impl Method for Tunnel {
 
     fn own_site(&self) -> bool {
         self.inner.own_site()
+    }
+
+    fn places(&self, job: &Question<'_>) -> Result<Vec<Site>> {
+        self.inner.places(job)
     }
 
     fn most_rows(&self, units: usize) -> Option<usize> {

@@ -181,7 +181,12 @@ impl<'a> Question<'a> {
     }
 
     /// What reads the job's F from rows.
-    fn readout<'s>(&'s self, values: &'s [Site], wrt: &'s [Site], rules: Rules) -> Result<Explaining<'s>> {
+    pub(crate) fn readout<'s>(
+        &'s self,
+        values: &'s [Site],
+        wrt: &'s [Site],
+        rules: Rules,
+    ) -> Result<Explaining<'s>> {
         self.check_path(wrt)?;
         Ok(Explaining { open: self.open()?, card: self.card(), target: &self.target, values, wrt, rules })
     }

@@ -6,7 +6,7 @@ use crate::{
 };
 use crate::{configured, noise, parameter};
 use exegete_core::report::{Item, Subject};
-use exegete_core::{Error, Result};
+use exegete_core::{Error, Result, Site};
 use std::collections::BTreeMap;
 
 /// What a method's scores promise, whatever the model.
@@ -129,7 +129,13 @@ pub trait Method: Send + Sync {
         false
     }
 
-    /// The most rows of the model that one text of so many units takes; none where that is few or not known beforehand.
+    /// The places that it looks at for this question; several give an item each. An error where the model has none.
+    fn places(&self, job: &Question<'_>) -> Result<Vec<Site>> {
+        Ok(vec![job.site])
+    }
+
+    /// The most rows of the model that one text of so many units takes, or of so many tokens for a method that looks inside a
+    /// model; none where that is few or not known beforehand.
     fn most_rows(&self, _units: usize) -> Option<usize> {
         None
     }
@@ -166,6 +172,7 @@ pub const METHODS: &[&Info] = &[
     &gradient::gradient_shap::INFO,
     &gradient::deep_lift::INFO,
     &gradient::deep_lift_shap::INFO,
+    &gradient::grad_cam::INFO,
     &gradient::lrp::INFO,
     &gradient::guided_backprop::INFO,
     &gradient::deconvolution::INFO,

@@ -28,8 +28,8 @@ impl Settings {
     }
 }
 
-/// Settings checked against the parameters of one method. A method reads its values by name; what was given and nobody
-/// read is an error, before any work.
+/// Settings checked against the parameters of one method, or of one set of data. It reads its values by name; what was given
+/// and nobody read is an error, before any work.
 #[derive(Debug, Clone)]
 pub struct Arguments {
     method: &'static str,
@@ -44,7 +44,11 @@ pub struct Arguments {
 impl Arguments {
     /// Refuses values of a wrong type or out of range; names that the method lacks wait for [`Self::finish`].
     pub fn new(info: &'static Info, settings: Settings) -> Result<Self> {
-        let known = info.all_parameters();
+        Self::of(info.name, info.all_parameters(), settings)
+    }
+
+    /// The same for whatever has a name and parameters.
+    pub fn of(name: &'static str, known: Vec<&'static Parameter>, settings: Settings) -> Result<Self> {
         let (mut given, mut unknown) = (BTreeMap::new(), BTreeMap::new());
         for (key, word) in settings.given {
             match known.iter().find(|parameter| parameter.name == key) {
@@ -52,7 +56,7 @@ impl Arguments {
                 None => drop(unknown.insert(key, word)),
             }
         }
-        Ok(Self { method: info.name, known, given, unknown, read: BTreeSet::new() })
+        Ok(Self { method: name, known, given, unknown, read: BTreeSet::new() })
     }
 
     /// The value that was given, or the default; null where the parameter is open.

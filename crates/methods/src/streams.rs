@@ -45,11 +45,15 @@ pub enum Stream {
     Scores = 1 << 40,
     /// Words in place of hidden ones, one stream a draw and unit from here on.
     Words = 1 << 41,
+    /// Rows of generated data, one stream a row from here on.
+    Rows = 1 << 42,
+    /// The order of labels in generated data, one stream a few rows from here on.
+    RowOrder = 1 << 43,
 }
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -69,6 +73,8 @@ impl Stream {
         Self::Parameters,
         Self::Scores,
         Self::Words,
+        Self::Rows,
+        Self::RowOrder,
     ];
 
     /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
@@ -90,7 +96,7 @@ mod tests {
     fn all_streams_differ() {
         let numbers: Vec<u64> = Stream::ALL.iter().map(|&stream| stream as u64).collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
-        let many = [Stream::Parameters, Stream::Scores, Stream::Words];
+        let many = [Stream::Parameters, Stream::Scores, Stream::Words, Stream::Rows, Stream::RowOrder];
         assert!(
             Stream::ALL.ends_with(&many),
             "places count upward, so nothing may follow but other such streams"

@@ -113,6 +113,21 @@ fn every_method_keeps_what_it_promises() {
     }
 }
 
+/// One way a token keeps every promise but that of the sum F(x) − F(x′), which it does not make.
+#[test]
+fn one_way_a_token_keeps_what_it_promises() {
+    let settings = Settings::parse(&["path=sequential"]).unwrap();
+    let chosen = ConfiguredMethod::new("integrated_gradients", settings).unwrap();
+    let sequential = |job: &Question<'_>| chosen.explain(job).unwrap();
+    for axiom in [Axiom::Dummy, Axiom::Symmetry, Axiom::Linearity, Axiom::ImplementationInvariance] {
+        assert!(broken(axiom, &sequential).check(KEPT).is_ok(), "{axiom:?}");
+    }
+    let straight = ConfiguredMethod::new("integrated_gradients", Settings::default()).unwrap();
+    let sum = |scorer: Scorer<'_>| ask(scorer, &curved(), &X).0.iter().sum::<f32>();
+    let (whole, parts) = (sum(&|job| straight.explain(job).unwrap()), sum(&sequential));
+    assert!((whole - parts).abs() > 0.05 * whole.abs(), "{whole} {parts}");
+}
+
 /// For every promise a method that does not keep it, so that none of the checks can pass always.
 #[test]
 fn every_promise_can_be_broken() {

@@ -34,6 +34,7 @@ fn ours(case: &Case) -> Option<(String, Vec<String>)> {
     let mut method = case.method.clone();
     match case.method.as_str() {
         "saliency" | "gradient_x_input" => {}
+        "grad_cam" => set.extend(text("relu").map(|relu| format!("relu={relu}"))),
         "integrated_gradients" | "internal_influence" => match text("rule")?.as_str() {
             "exact" => set.clear(),
             rule => set.push(format!("rule={rule}")),
@@ -142,7 +143,7 @@ fn every_method_gives_what_pytorch_and_captum_give() {
     assert_eq!(verdict(&by_method, LIMIT), Ok(()));
     let compared: usize = by_method.values().map(Comparison::compared).sum();
     assert!(compared > 200, "only {compared} cases were compared");
-    assert_eq!(by_method.len(), 11);
+    assert_eq!(by_method.len(), 12);
 }
 
 #[test]

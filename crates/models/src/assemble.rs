@@ -1,7 +1,6 @@
-use crate::config::Config;
-use crate::families;
+use crate::blueprint::{Blueprint, Built};
 use crate::opened::{Opened, Parts};
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::Tokenize;
 use crate::weights::{Param, TensorSource, Weights};
 use exegete_core::{Card, Result, Sizes};
 use exegete_engine::{Context, Real};
@@ -13,18 +12,18 @@ pub(crate) struct Assembly {
     pub(crate) name: String,
     /// What messages call its files.
     pub(crate) place: String,
-    pub(crate) config: Config,
-    pub(crate) tokenizer: Option<Tokenizer>,
+    pub(crate) blueprint: Blueprint,
+    pub(crate) tokenizer: Option<Arc<dyn Tokenize>>,
     pub(crate) fingerprint: String,
     pub(crate) threads: usize,
 }
 
 /// Builds the network of the config's family and head, and the card that says what it is.
 pub(crate) fn assemble<T: Real>(source: &dyn TensorSource<T>, assembly: Assembly) -> Result<Opened<T>> {
-    let Assembly { name, place, config, tokenizer, fingerprint, threads } = assembly;
-    let task = config.task().map_err(|e| e.at(&place))?;
+    let Assembly { name, place, blueprint, tokenizer, fingerprint, threads } = assembly;
+    let task = blueprint.task().map_err(|e| e.at(&place))?;
     let mut weights = Weights::new(source).keeping_panels(MOST_PANEL_BYTES);
-    let network = families::build(&mut weights, &config, task).map_err(|e| e.at(&place))?;
+    let Built { network, word, warning } = blueprint.build(&mut weights, task).map_err(|e| e.at(&place))?;
     let unused: Vec<String> =
         source.names().into_iter().filter(|name| weights.forgot(name) && !is_buffer(name)).collect();
     let (params, groups) = weights.into_taken();
@@ -33,30 +32,23 @@ pub(crate) fn assemble<T: Real>(source: &dyn TensorSource<T>, assembly: Assembly
         let list = unused.join(", ");
         warnings.push(format!("{place}: {} tensors are not used by this head: {list}", unused.len()));
     }
-    if network.head.pooler_is_missing() {
-        warnings.push(format!("{place}: there is no pooler; the pooled vector is the first token's state"));
-    }
+    warnings.extend(warning.map(|warning| format!("{place}: {warning}")));
     let (weights_bytes, kept_panels_bytes) = weight_bytes(&params);
+    let mut sizes = blueprint.sizes();
+    sizes.extend([("weights_bytes", weights_bytes), ("kept_panels_bytes", kept_panels_bytes)]);
     let card = Card {
         name,
-        family: config.model_type.clone(),
+        family: blueprint.family().to_owned(),
         fingerprint,
         task,
-        labels: task.labels(config.labels()),
+        labels: task.labels(blueprint.labels()),
         parameters: params.values().map(|p| p.shape.iter().product::<usize>()).sum(),
-        max_tokens: tokenizer.as_ref().map_or(config.max_tokens(), Tokenizer::max_tokens),
-        sizes: Sizes(vec![
-            ("layers", config.num_hidden_layers),
-            ("hidden", config.hidden_size),
-            ("heads", config.num_attention_heads),
-            ("weights_bytes", weights_bytes),
-            ("kept_panels_bytes", kept_panels_bytes),
-        ]),
+        max_tokens: tokenizer.as_ref().map_or(blueprint.limits().tokens, |tokenizer| tokenizer.max_tokens()),
+        sizes: Sizes(sizes),
         warnings,
     };
-    let tokenizer = tokenizer.map(Arc::new);
     let (groups, ctx, files) = (groups.into(), Context::new(threads), source.mapped());
-    Ok(Opened::new(Parts { card, config, tokenizer, network, params, groups, files, ctx }))
+    Ok(Opened::new(Parts { card, blueprint, tokenizer, network, word, params, groups, files, ctx }))
 }
 
 /// The most memory for copies of weights in the layout that products like best.

@@ -1,12 +1,14 @@
 //! The model that is part of the program: `default/README.md` says what it is and how well it does.
 
 use crate::assemble::{Assembly, assemble};
+use crate::blueprint::Blueprint;
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::opened::Opened;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::Tokenize;
 use exegete_core::Result;
 use exegete_engine::Real;
+use std::sync::Arc;
 
 /// What the user calls it.
 pub const DEFAULT: &str = "default";
@@ -21,8 +23,8 @@ pub(crate) fn config() -> Result<Config> {
 }
 
 /// Its tokenizer, for a head that may be another than its own.
-pub(crate) fn tokenizer(config: &Config) -> Result<Tokenizer> {
-    Tokenizer::from_json("default model", TOKENIZER, config)
+pub(crate) fn tokenizer(blueprint: &Blueprint) -> Result<Arc<dyn Tokenize>> {
+    blueprint.tokenizer_from_json("default model", TOKENIZER)
 }
 
 /// The files of its folder beside config and weights.
@@ -39,10 +41,10 @@ pub(crate) fn checkpoint() -> Result<Checkpoint> {
 
 /// Opens the default model with this many threads.
 pub(crate) fn open<T: Real>(threads: usize) -> Result<Opened<T>> {
-    let config = config()?;
-    let tokenizer = Some(tokenizer(&config)?);
+    let blueprint = Blueprint::Encoder(config()?);
+    let tokenizer = Some(tokenizer(&blueprint)?);
     let checkpoint = checkpoint()?;
-    let fingerprint = checkpoint.fingerprint(config.source.as_bytes());
+    let fingerprint = checkpoint.fingerprint(blueprint.source().as_bytes());
     let (name, place) = (DEFAULT.to_owned(), "default model".to_owned());
-    assemble(&checkpoint, Assembly { name, place, config, tokenizer, fingerprint, threads })
+    assemble(&checkpoint, Assembly { name, place, blueprint, tokenizer, fingerprint, threads })
 }

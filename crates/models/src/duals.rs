@@ -1,5 +1,4 @@
-use crate::encoder::Encoder;
-use crate::families;
+use crate::encoder::Network;
 use crate::opened::Parts;
 use crate::weights::{Param, Replaced, Still, Weights};
 use exegete_core::{Array, Result};
@@ -12,7 +11,7 @@ pub(crate) struct Duals<T> {
     /// Dual numbers have a context of their own.
     pub(crate) ctx: Arc<Context<Dual<T>>>,
     /// With parameters that do not move.
-    pub(crate) network: Encoder<Dual<T>>,
+    pub(crate) network: Box<dyn Network<Dual<T>>>,
     params: BTreeMap<String, Param<Dual<T>>>,
 }
 
@@ -20,20 +19,29 @@ impl<T: Real> Duals<T> {
     pub(crate) fn new(parts: &Parts<T>) -> Result<Self> {
         let source = Still(&parts.params);
         let mut weights = Weights::new(&source);
-        let network = families::build(&mut weights, &parts.config, parts.card.task)?;
+        let network = parts.blueprint.build(&mut weights, parts.card.task)?.network;
         Ok(Self { ctx: Context::new(parts.ctx.threads()), network, params: weights.into_taken().0 })
     }
 
     /// The same network where some parameters move along a direction; it shares all others.
-    pub(crate) fn along(&self, parts: &Parts<T>, v: &BTreeMap<&str, &Array>) -> Result<Encoder<Dual<T>>> {
+    pub(crate) fn along(
+        &self,
+        parts: &Parts<T>,
+        v: &BTreeMap<&str, &Array>,
+    ) -> Result<Box<dyn Network<Dual<T>>>> {
+        let source = self.moving(v);
+        Ok(parts.blueprint.build(&mut Weights::new(&source), parts.card.task)?.network)
+    }
+
+    /// The parameters where some move along a direction, and all others are shared.
+    fn moving(&self, v: &BTreeMap<&str, &Array>) -> Replaced<'_, Dual<T>> {
         let moved = |(&name, v): (&&str, &&Array)| {
             let value = &self.params[name].value;
             let dual = |(x, &t): (&Dual<T>, &f32)| Dual { v: x.v, t: T::from_f64(t.into()) };
             let data = value.data().iter().zip(&v.data).map(dual).collect();
             (name.to_owned(), Tensor::new(value.rows(), value.cols(), data))
         };
-        let source = Replaced { base: &self.params, by: v.iter().map(moved).collect() };
-        families::build(&mut Weights::new(&source), &parts.config, parts.card.task)
+        Replaced { base: &self.params, by: v.iter().map(moved).collect() }
     }
 }
 
@@ -53,12 +61,12 @@ mod tests {
             let rows = [Row::new(model.encode(&Example::text("a film")).unwrap())];
             let select = [name.to_owned()];
             model.hvp(&rows, &[Label::Class(0)], &select, std::slice::from_ref(&v)).unwrap();
-            let network = model.duals().unwrap().along(&model.parts, &BTreeMap::from([(name, &v)])).unwrap();
-            let out = match &network.head {
-                crate::heads::Head::Sequence { out, .. } => out.weight.value.clone(),
-                _ => unreachable!("a classifier"),
-            };
-            (network.embeddings.word.value.clone(), out)
+            let moving = BTreeMap::from([(name, &v)]);
+            let source = model.duals().unwrap().moving(&moving);
+            let mut weights = Weights::new(&source);
+            model.parts.blueprint.build(&mut weights, model.parts.card.task).unwrap();
+            let (params, _) = weights.into_taken();
+            (params[&*model.parts.word.name].value.clone(), params[name].value.clone())
         };
         let ((word, out), (again, other)) = (ask(1.0), ask(2.0));
         assert!(std::ptr::eq(word.data(), again.data()));

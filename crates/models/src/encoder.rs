@@ -2,7 +2,7 @@ use crate::blocks::{Embeddings, Layer, Linear, Stack};
 use crate::config::Config;
 use crate::heads::Head;
 use crate::run::Run;
-use exegete_core::{Axis, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task};
+use exegete_core::{Axis, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task, Token};
 use exegete_engine::Scalar;
 
 /// A network that goes forward over packed rows, through its named places.
@@ -15,6 +15,16 @@ pub trait Network<T>: Send + Sync {
 
     /// An upper estimate of the activations that one row needs under a plan, in numbers.
     fn elements(&self, row: &Row, plan: &Plan) -> usize;
+
+    /// How many numbers more the gradient of parameters needs of a row than that of its word vectors.
+    fn learning_elements(&self, _row: &Row) -> usize {
+        0
+    }
+
+    /// Whether a token's vector is a row of the word matrix, and not of a table of its own.
+    fn reads_words(&self, _token: &Token) -> bool {
+        true
+    }
 
     /// How many numbers the output of a row has under a plan.
     fn output_elements(&self, row: &Row, _plan: &Plan) -> usize {
@@ -82,6 +92,13 @@ impl<T: Scalar> Network<T> for Encoder<T> {
             Record::Nothing | Record::Gradient => (3, 0),
         };
         tokens * (working + recorded * left) + kept + self.output_elements(row, plan) * copies + block
+    }
+
+    fn learning_elements(&self, row: &Row) -> usize {
+        let tokens = row.encoded.len();
+        let Layer { heads, width, .. } = *self.stack.0[0];
+        // Parameters need the inputs of every product, and dropout its outputs.
+        self.stack.0.len() * tokens * (2 * heads * width + self.inner + heads * tokens)
     }
 
     fn output_elements(&self, row: &Row, plan: &Plan) -> usize {

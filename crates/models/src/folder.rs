@@ -1,9 +1,8 @@
 use crate::assemble::{Assembly, assemble};
+use crate::blueprint::Blueprint;
 use crate::checkpoint::{Checkpoint, MappedFiles};
-use crate::config::Config;
 use crate::fault::fault;
 use crate::opened::Opened;
-use crate::tokenizer::Tokenizer;
 use crate::weights::{TensorSource, Wanted, matrix};
 use exegete_core::Result;
 use exegete_engine::{Real, Scalar, Tensor};
@@ -11,14 +10,14 @@ use std::path::Path;
 
 /// Opens a folder: config, tokenizer, weights, network.
 pub(crate) fn open<T: Real>(dir: &Path, threads: usize) -> Result<Opened<T>> {
-    let config = Config::read(dir)?;
+    let blueprint = Blueprint::read(dir)?;
     // A head that is not supported is said before gigabytes are looked at.
-    config.task().map_err(|e| e.at(dir.display()))?;
+    blueprint.task().map_err(|e| e.at(dir.display()))?;
     let checkpoint = Checkpoint::open(dir)?;
-    let tokenizer = Some(Tokenizer::open(dir, &config)?);
-    let fingerprint = checkpoint.fingerprint(config.source.as_bytes());
+    let tokenizer = Some(blueprint.tokenizer(dir)?);
+    let fingerprint = checkpoint.fingerprint(blueprint.source().as_bytes());
     let (name, place) = (name(dir), dir.display().to_string());
-    assemble(&checkpoint, Assembly { name, place, config, tokenizer, fingerprint, threads })
+    assemble(&checkpoint, Assembly { name, place, blueprint, tokenizer, fingerprint, threads })
 }
 
 /// What a model in a folder is called.

@@ -19,10 +19,7 @@ impl<T: Real> Learner for Opened<T> {
 
     fn learning_bytes(&self, row: &Row) -> usize {
         let plan = Plan::gradient(self.sites().words().into_iter().collect::<Vec<_>>());
-        let (c, tokens) = (&self.parts.config, row.encoded.len());
-        // Beside what an input's gradient needs, parameters need the inputs of every product, and dropout its outputs.
-        let more = 2 * c.hidden_size + c.intermediate_size + c.num_attention_heads * tokens;
-        self.bytes(row, &plan) + c.num_hidden_layers * tokens * more * size_of::<T>()
+        self.bytes(row, &plan) + self.parts.network.learning_elements(row) * size_of::<T>()
     }
 
     fn parameter(&self, name: &str) -> Result<Array> {
@@ -33,7 +30,7 @@ impl<T: Real> Learner for Opened<T> {
     fn gradient(&self, rows: &[Row], labels: &[Label], select: &[String]) -> Result<(Vec<f64>, Vec<Array>)> {
         let lesson = LossBatch::new(rows, labels, select);
         let Pulled { losses, gradients, .. } =
-            self.pulled(&self.parts.ctx, &self.parts.network, &lesson, 1.0)?;
+            self.pulled(&self.parts.ctx, &*self.parts.network, &lesson, 1.0)?;
         let losses = losses.value.data().iter().map(|x| x.value()).collect();
         Ok((losses, self.arrays(select, &gradients, |x| x.value())))
     }
@@ -51,7 +48,7 @@ impl<T: Real> Learner for Opened<T> {
         // Sequences are packed, so a row alone costs what it costs in a batch.
         let one = |ctx: &Arc<Context<T>>, i: usize| {
             let lesson = LossBatch::new(&rows[i..=i], &labels[i..=i], select);
-            let pulled = self.pulled(ctx, &self.parts.network, &lesson, 1.0)?;
+            let pulled = self.pulled(ctx, &*self.parts.network, &lesson, 1.0)?;
             Ok::<_, Error>(self.arrays(select, &pulled.gradients, |x| x.value()))
         };
         let (ctx, all): (_, Vec<usize>) = (&self.parts.ctx, (0..rows.len()).collect());
@@ -73,7 +70,7 @@ impl<T: Real> Learner for Opened<T> {
     ) -> Result<Vec<f64>> {
         let duals = self.duals()?;
         let network = duals.along(&self.parts, &self.directions(select, v)?)?;
-        let (losses, _) = self.lost(&duals.ctx, &network, &LossBatch::new(rows, labels, &[]))?;
+        let (losses, _) = self.lost(&duals.ctx, &*network, &LossBatch::new(rows, labels, &[]))?;
         Ok(losses.value.data().iter().map(|x| x.tangent()).collect())
     }
 
@@ -81,7 +78,7 @@ impl<T: Real> Learner for Opened<T> {
         let duals = self.duals()?;
         let network = duals.along(&self.parts, &self.directions(select, v)?)?;
         let lesson = LossBatch::new(rows, labels, select);
-        let pulled = self.pulled(&duals.ctx, &network, &lesson, 1.0)?;
+        let pulled = self.pulled(&duals.ctx, &*network, &lesson, 1.0)?;
         Ok(self.arrays(select, &pulled.gradients, |x| x.tangent()))
     }
 }

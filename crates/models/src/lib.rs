@@ -8,6 +8,7 @@
 
 mod assemble;
 pub mod blocks;
+mod blueprint;
 pub mod checkpoint;
 pub mod config;
 mod default;
@@ -31,6 +32,8 @@ mod rules;
 /// One forward run: rows, plan, tape, and the named places.
 pub mod run;
 mod save;
+/// Recurrent, convolutional and attentive classifiers over words.
+pub mod small;
 pub mod tokenizer;
 pub mod train;
 /// Named parameters and where they come from.

@@ -1,12 +1,11 @@
+use crate::blueprint::{Blueprint, Built};
 use crate::checkpoint::MappedFiles;
-use crate::config::Config;
 use crate::duals::Duals;
-use crate::encoder::{Encoder, Network};
-use crate::families;
+use crate::encoder::Network;
 use crate::forward;
 use crate::pass::Done;
 use crate::run::{Finished, Request};
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::Tokenize;
 use crate::weights::{Param, Replaced, Weights, check_shapes, matrix};
 use exegete_core::task::Reading;
 use exegete_core::{
@@ -27,9 +26,11 @@ pub(crate) struct Opened<T> {
 /// What an opened model consists of.
 pub(crate) struct Parts<T> {
     pub(crate) card: Card,
-    pub(crate) config: Config,
-    pub(crate) tokenizer: Option<Arc<Tokenizer>>,
-    pub(crate) network: Encoder<T>,
+    pub(crate) blueprint: Blueprint,
+    pub(crate) tokenizer: Option<Arc<dyn Tokenize>>,
+    pub(crate) network: Box<dyn Network<T>>,
+    /// The matrix that word vectors are rows of.
+    pub(crate) word: Param<T>,
     pub(crate) params: BTreeMap<String, Param<T>>,
     pub(crate) groups: Arc<[ParameterGroup]>,
     /// What parameters may be slices of.
@@ -62,20 +63,20 @@ impl<T: Real> Opened<T> {
     /// cut off since the last run.
     fn check_rows(&self, rows: &[Row]) -> Result<()> {
         self.parts.files.check()?;
-        let c = &self.parts.config;
+        let limits = self.parts.blueprint.limits();
         for (i, row) in rows.iter().enumerate() {
             let wrong = |what: String| Err(Error::Request(format!("row {i}: {what}")));
             let tokens = &row.encoded.tokens;
             if tokens.is_empty() {
                 return wrong("there are no tokens".into());
             }
-            if tokens.len() > c.max_tokens() {
-                return wrong(format!("{} tokens, the model reads at most {}", tokens.len(), c.max_tokens()));
+            if tokens.len() > limits.tokens {
+                return wrong(format!("{} tokens, the model reads at most {}", tokens.len(), limits.tokens));
             }
-            if let Some(token) = tokens.iter().find(|token| token.id as usize >= c.vocab_size) {
-                return wrong(format!("token id {} in a vocabulary of {}", token.id, c.vocab_size));
+            if let Some(token) = tokens.iter().find(|token| token.id as usize >= limits.vocabulary) {
+                return wrong(format!("token id {} in a vocabulary of {}", token.id, limits.vocabulary));
             }
-            let kinds = c.type_vocab_size.max(1);
+            let kinds = limits.kinds;
             if let Some(token) = tokens.iter().find(|token| token.type_id as usize >= kinds) {
                 return wrong(format!("token type {} in a model of {kinds} types", token.type_id));
             }
@@ -134,7 +135,7 @@ impl<T: Real> Model for Opened<T> {
 impl<T: Real> Open for Opened<T> {
     fn encode(&self, example: &Example) -> Result<Encoded> {
         match &self.parts.tokenizer {
-            Some(tokenizer) => tokenizer.encode(example),
+            Some(tokenizer) => tokenizer.encode_within(example, usize::MAX),
             None => Err(Error::Unsupported(format!("{} has no tokenizer", self.parts.card.name))),
         }
     }
@@ -153,19 +154,19 @@ impl<T: Real> Open for Opened<T> {
 
     fn word_embeddings(&self) -> Option<Array> {
         self.parts.files.check().ok()?;
-        let word = &self.parts.network.embeddings.word;
+        let word = &self.parts.word;
         let data = word.value.data().iter().map(|x| x.value() as f32).collect();
         Some(Array { shape: word.shape.clone(), data })
     }
 
     fn sites(&self) -> &Sites {
-        &self.parts.network.sites
+        self.parts.network.sites()
     }
 
     fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>> {
         self.check_rows(rows)?;
         let Parts { ctx, network, .. } = &self.parts;
-        let done = Done::run(ctx, network, rows, plan)?;
+        let done = Done::run(ctx, &**network, rows, plan)?;
         if done.finite() { Ok(Box::new(done)) } else { Err(self.not_finite(rows)) }
     }
 
@@ -176,7 +177,7 @@ impl<T: Real> Open for Opened<T> {
         let shifts = directions.iter().map(|d| d.data.iter().map(tangent).collect()).collect();
         let plan = Plan { keep: keep.to_vec(), start: None, record: Record::Nothing };
         let request = Request { shifts: Some((site, shifts)), ..Request::new(rows, &plan) };
-        let finished = self.run(&duals.ctx, &duals.network, request)?;
+        let finished = self.run(&duals.ctx, &*duals.network, request)?;
         let sites = keep.iter().copied().chain([finished.outputs]);
         Ok(sites.map(|site| finished.arrays(site, |x| x.tangent())).collect())
     }
@@ -213,12 +214,13 @@ impl<T: Real> Opened<T> {
     pub(crate) fn replaced(&self, card: Card, by: BTreeMap<String, Tensor<T>>) -> Result<Self> {
         let source = Replaced { base: &self.parts.params, by };
         let mut weights = Weights::new(&source);
-        let network = families::build(&mut weights, &self.parts.config, card.task)?;
+        let Built { network, word, .. } = self.parts.blueprint.build(&mut weights, card.task)?;
         Ok(Self::new(Parts {
             card,
-            config: self.parts.config.clone(),
+            blueprint: self.parts.blueprint.clone(),
             tokenizer: self.parts.tokenizer.clone(),
             network,
+            word,
             params: weights.into_taken().0,
             groups: self.parts.groups.clone(),
             files: self.parts.files.clone(),

@@ -3,7 +3,7 @@ use crate::forward;
 use crate::rules;
 use crate::run::{Finished, Part};
 use exegete_core::{Array, Error, Logits, Pass, Plan, Record, Result, Row, Rules, Seed, Site, Work};
-use exegete_engine::{Context, Counts, Ledger, NodeId, Real, RuleTable, Scalar, Tensor};
+use exegete_engine::{Context, Counts, Ledger, NodeId, Real, RuleTable, Scalar, Segments, Tensor};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -83,6 +83,12 @@ impl<T: Real> Piece<T> {
         node.ok_or_else(|| Error::Request(format!("{site} was not kept, or does not depend on a kept site")))
     }
 
+    /// Where the cotangent of a site is found.
+    fn slope(&self, site: Site) -> Result<NodeId> {
+        let slope = self.finished.kept.get(&site).and_then(|kept| kept.slope);
+        slope.map_or_else(|| self.node(site), Ok)
+    }
+
     fn part(&self, seed: &Seed) -> &Part {
         &self.finished.kept[&seed.site].parts[seed.row - self.rows.start]
     }
@@ -111,7 +117,7 @@ impl<T: Real> Piece<T> {
     /// The cotangents of this piece's rows, indexed `[site][row]`.
     fn backward(&self, seeds: &[Seed], wrt: &[Site], table: &dyn RuleTable<T>) -> Result<Vec<Vec<Array>>> {
         let seeds = self.packed(seeds)?;
-        let nodes = wrt.iter().map(|&site| self.node(site)).collect::<Result<Vec<_>>>()?;
+        let nodes = wrt.iter().map(|&site| self.slope(site)).collect::<Result<Vec<_>>>()?;
         let found = self.finished.tape.backward(seeds, &nodes, table);
         let found = found.map_err(|e| Error::Unsupported(e.to_string()))?;
         let arrays = |(site, found): (&Site, Option<Tensor<T>>)| {
@@ -126,7 +132,7 @@ impl<T: Real> Piece<T> {
 
     /// What the rules took aside of each row.
     fn booked(&self, seeds: &[Seed], wrt: &[Site], table: &dyn RuleTable<T>) -> Result<Vec<f64>> {
-        let nodes = wrt.iter().map(|&site| self.node(site)).collect::<Result<Vec<_>>>()?;
+        let nodes = wrt.iter().map(|&site| self.slope(site)).collect::<Result<Vec<_>>>()?;
         let ledger = self.finished.tape.booked(self.packed(seeds)?, &nodes, table);
         let ledger = ledger.map_err(|e| Error::Unsupported(e.to_string()))?;
         self.finished.by_row(&ledger)
@@ -196,17 +202,28 @@ impl<T: Scalar> Finished<T> {
 
     /// What was booked of each row, in the order of the caller.
     fn by_row(&self, ledger: &Ledger) -> Result<Vec<f64>> {
-        let mut booked = vec![0.0; self.segments.count()];
+        let mut booked = vec![0.0; self.order.len()];
         for (&rows, entries) in &ledger.entries {
-            let of = |row: usize| match rows {
-                _ if rows == booked.len() => Ok(entries[row]),
-                _ if rows == self.segments.total() => Ok(entries[self.segments.range(row)].iter().sum()),
-                _ => Err(Error::Unsupported(format!("a share of {rows} rows belongs to no text"))),
+            let shares = match booked.len() {
+                texts if rows == texts => entries.clone(),
+                1 => vec![entries.iter().sum()],
+                _ => {
+                    let layout = self.layout(rows)?;
+                    (0..booked.len()).map(|row| entries[layout.range(row)].iter().sum()).collect()
+                }
             };
-            let shares = (0..booked.len()).map(of).collect::<Result<Vec<f64>>>()?;
             booked.iter_mut().zip(shares).for_each(|(booked, share)| *booked += share);
         }
         Ok(self.order.iter().map(|&row| booked[row]).collect())
+    }
+
+    /// The one layout that has so many rows.
+    fn layout(&self, rows: usize) -> Result<&Segments> {
+        let fitting: Vec<&Segments> = self.layouts.iter().filter(|layout| layout.total() == rows).collect();
+        match &fitting[..] {
+            [first, others @ ..] if others.iter().all(|other| other == first) => Ok(first),
+            _ => Err(Error::Unsupported(format!("a share of {rows} rows belongs to no text"))),
+        }
     }
 
     /// One reading of a kept site for each row.

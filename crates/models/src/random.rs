@@ -1,4 +1,5 @@
 use crate::assemble::{Assembly, assemble};
+use crate::blueprint::Blueprint;
 use crate::config::Config;
 use crate::opened::Opened;
 use crate::weights::{TensorSource, Wanted, matrix};
@@ -40,15 +41,15 @@ pub fn random_bert(size: &BertSize, options: &LoadOptions) -> Result<Arc<dyn Mod
 }
 
 fn build<T: Real>(size: &BertSize, threads: usize) -> Result<Opened<T>> {
-    let config = Config::parse(format!(
+    let blueprint = Blueprint::Encoder(Config::parse(format!(
         r#"{{"model_type": "bert", "architectures": ["BertForSequenceClassification"], "hidden_size": {},
             "num_hidden_layers": {}, "num_attention_heads": {}, "intermediate_size": {}, "vocab_size": {},
             "max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu", "layer_norm_eps": 1e-12}}"#,
         size.hidden, size.layers, size.heads, size.inner, size.vocabulary
-    ))?;
+    ))?);
     let (name, place) = ("random BERT".to_owned(), "random BERT".to_owned());
     let fingerprint = "random".to_owned();
-    assemble(&Random, Assembly { name, place, config, tokenizer: None, fingerprint, threads })
+    assemble(&Random, Assembly { name, place, blueprint, tokenizer: None, fingerprint, threads })
 }
 
 /// Every parameter there is, with initial values that depend on nothing but its name.
@@ -73,9 +74,14 @@ pub(crate) fn initial<T: Scalar>(name: &str, shape: &[usize], seed: u64, deviati
         let value = T::from_f64(if name.ends_with(".bias") { 0.0 } else { 1.0 });
         return Tensor::new(rows, cols, vec![value; rows * cols]);
     }
-    let seed = name.bytes().fold(seed, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut uniform = || (f64::from(rng.next_u32()) + 0.5) / (f64::from(u32::MAX) + 1.0);
+    let mut uniform = uniforms(name, seed);
     let mut drawn = || normal([uniform(), uniform()]);
     Tensor::new(rows, cols, (0..rows * cols).map(|_| T::from_f64(deviation * drawn())).collect())
+}
+
+/// Numbers between 0 and 1 that depend on a parameter's name and the seed alone.
+pub(crate) fn uniforms(name: &str, seed: u64) -> impl FnMut() -> f64 {
+    let seed = name.bytes().fold(seed, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    move || (f64::from(rng.next_u32()) + 0.5) / (f64::from(u32::MAX) + 1.0)
 }

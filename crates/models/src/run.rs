@@ -1,7 +1,9 @@
 use crate::config::Rates;
 use crate::weights::Param;
 use exegete_core::{Array, Axis, Change, Edit, Error, Pick, Plan, Record, Result, Row, Site, Sites};
-use exegete_engine::{Context, Dropout, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var};
+use exegete_engine::{
+    CellSite, Context, Dropout, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var,
+};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -14,6 +16,8 @@ pub struct Run<'a, T> {
     rows: &'a [Row],
     plan: &'a Plan,
     segments: Segments,
+    /// Other layouts of the rows' tokens that the network computed in, such as those of one field.
+    layouts: Vec<Segments>,
     sites: &'a Sites,
     outputs: Site,
     /// Whether only the outputs that the rows ask for are computed.
@@ -60,6 +64,8 @@ pub(crate) struct Noise<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Kept<T> {
     pub(crate) var: Var<T>,
+    /// Where its cotangent is found, if not at the value itself.
+    pub(crate) slope: Option<NodeId>,
     pub(crate) parts: Vec<Part>,
 }
 
@@ -91,6 +97,7 @@ impl<'a, T: Scalar> Run<'a, T> {
             rows,
             plan,
             segments: Segments::new(rows.iter().map(|row| row.encoded.len())),
+            layouts: Vec::new(),
             sites,
             outputs: sites.outputs()?,
             selected: false,
@@ -189,8 +196,11 @@ impl<'a, T: Scalar> Run<'a, T> {
         let given = self.rows.iter().filter_map(|row| row.start.as_ref());
         let data: Vec<T> =
             given.flat_map(|start| start.data.iter().map(|&x| T::from_f64(x.into()))).collect();
-        let by_token = self.sites.get(site)?.axes.first() == Some(&Axis::Token);
-        let rows = if by_token { self.segments.total() } else { self.rows.len() };
+        // Values that have a row for each token, or sentence, or only one for the text.
+        let first =
+            self.sites.get(site)?.axes.first().filter(|axis| !matches!(axis, Axis::Unit(_) | Axis::Class(_)));
+        let lens = |axis: &Axis| self.rows.iter().map(|row| axis.len(&row.encoded)).sum();
+        let rows = first.map_or(self.rows.len(), lens);
         Ok(Tensor::new(rows, data.len() / rows.max(1), data).into())
     }
 
@@ -208,8 +218,30 @@ impl<'a, T: Scalar> Run<'a, T> {
         if self.plan.keep.contains(&site) && self.plan.record != Record::Nothing {
             value = self.tape.watch(value);
         }
-        self.kept.insert(site, Kept { var: value.clone(), parts });
+        self.kept.insert(site, Kept { var: value.clone(), slope: None, parts });
         Ok(value)
+    }
+
+    /// What somebody changes at a place that is computed in steps, and whether gradients at it will be asked for; none
+    /// where nobody looks. The value then goes to [`Run::looked`].
+    pub fn look(&self, site: Site) -> Result<Option<(Patch<T>, bool)>> {
+        if !self.touches(site) {
+            return Ok(None);
+        }
+        let watch = self.plan.keep.contains(&site) && self.plan.record != Record::Nothing;
+        Ok(Some((self.patch(site, &self.parts(site)?)?, watch)))
+    }
+
+    /// Keeps a value whose edits were applied, and which was watched, while it was computed in steps.
+    pub fn looked(&mut self, site: Site, seen: CellSite<T>) -> Result<()> {
+        let parts = self.parts(site)?;
+        self.kept.insert(site, Kept { var: seen.var, slope: seen.slope, parts });
+        Ok(())
+    }
+
+    /// The rows of the batch.
+    pub fn rows(&self) -> &[Row] {
+        self.rows
     }
 
     /// Multi-head attention with the sites of its scores and its weights; fused where nobody looks at either.
@@ -239,11 +271,22 @@ impl<'a, T: Scalar> Run<'a, T> {
 
     /// Dropout at one of the places of [`Rates`]; nothing outside training.
     pub fn dropout(&mut self, x: Var<T>, rate: impl Fn(&Rates) -> f64) -> Var<T> {
-        let Some(noise) = self.noise else { return x };
-        let (count, cols) = (self.segments.count(), x.value.cols());
+        let ones = Segments::new(std::iter::repeat_n(1, self.segments.count()));
         let whole = x.value.rows() == self.segments.total();
-        let lens = (0..count).map(|row| if whole { self.segments.len(row) * cols } else { cols }).collect();
+        let segments = if whole { self.segments.clone() } else { ones };
+        self.dropout_over(&segments, x, rate)
+    }
+
+    /// Dropout of a value with a segment of rows for each text.
+    pub fn dropout_over(&mut self, segments: &Segments, x: Var<T>, rate: impl Fn(&Rates) -> f64) -> Var<T> {
+        let Some(noise) = self.noise else { return x };
+        let lens = segments.lengths().map(|len| len * x.value.cols()).collect();
         self.drop_runs(x, rate(&noise.rates), lens)
+    }
+
+    /// Says in what layout the network computes, beside that of all tokens, so that shares find their texts.
+    pub fn lay_out(&mut self, segments: &Segments) {
+        self.layouts.push(segments.clone());
     }
 
     /// Dropout with one run of elements a row.
@@ -310,6 +353,8 @@ impl<'a, T: Scalar> Run<'a, T> {
     pub(crate) fn finish(self) -> Finished<T> {
         let nodes = self.learn.iter().map(|name| self.watched.get(name.as_str()).and_then(|var| var.node));
         let order = (0..self.rows.len()).collect();
+        let mut layouts = self.layouts;
+        layouts.push(self.segments);
         let places = self.rows.iter().map(|row| row.outputs.clone().filter(|_| self.selected)).collect();
         Finished {
             learned: nodes.collect(),
@@ -317,7 +362,7 @@ impl<'a, T: Scalar> Run<'a, T> {
             kept: self.kept,
             outputs: self.outputs,
             places,
-            segments: self.segments,
+            layouts,
             order,
         }
     }
@@ -325,8 +370,8 @@ impl<'a, T: Scalar> Run<'a, T> {
 
 /// The outcome of a run.
 pub(crate) struct Finished<T> {
-    /// The sequences as they were packed.
-    pub(crate) segments: Segments,
+    /// How values have rows for the texts, as they were packed; the last has one for every token.
+    pub(crate) layouts: Vec<Segments>,
     /// Where each row of the caller was packed.
     pub(crate) order: Vec<usize>,
     pub(crate) tape: Tape<T>,

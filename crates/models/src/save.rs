@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Writes a model as a Hugging Face folder. The weights come last, so that a folder with weights is whole.
 pub(crate) fn folder(model: &Opened<f32>, companions: &[(String, Vec<u8>)], dir: &Path) -> Result<()> {
     fs::create_dir_all(dir).map_err(|e| fault(dir.display(), format!("cannot be made: {e}")))?;
-    let config = [("config.json".to_owned(), single_precision(&model.parts.config.source)?.into_bytes())];
+    let config = [("config.json".to_owned(), single_precision(model.parts.blueprint.source())?.into_bytes())];
     let weights = dir.join("model.safetensors");
     // Weights and tokenizers of another model would be taken for this one's.
     let mut stale: Vec<PathBuf> = TOKENIZER

@@ -4,6 +4,7 @@
 //!   works on it depends on none either.
 //! - [`NextToken`]: the task of the toy language model, to show that a task is one file in whatever crate.
 //! - [`Net`]: chains of dense layers over numbers, on the engine, for the published closed forms.
+//! - [`Formula`]: one formula over given vectors, on the engine.
 //! - [`Faulty`]: any model with one planted [`Fault`], to show that a suite can fail.
 //! - [`close`], [`check()`], [`Comparison`]: the comparison of numbers, which fails on NaN, on another length and on nothing.
 //! - [`golden`]: expected values recorded from PyTorch.
@@ -14,6 +15,7 @@
 pub mod attributions;
 mod close;
 mod faulty;
+mod formula;
 pub mod golden;
 pub mod http;
 mod net;
@@ -24,6 +26,7 @@ mod toy;
 
 pub use close::{Comparison, Numbers, Of, check, close};
 pub use faulty::{Fault, Faulty};
+pub use formula::{Formula, Function};
 pub use net::{Dense, Net};
 pub use next_token::{NEXT_TOKEN, NextToken};
 pub use reading::{explaining, outputs, slopes};

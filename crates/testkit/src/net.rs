@@ -106,11 +106,16 @@ impl Net {
 }
 
 fn tokens(example: &Example) -> Encoded {
+    tokens_by(example, |word| id(word).unwrap_or(0))
+}
+
+/// One token a word, with the id that a function says.
+pub(crate) fn tokens_by(example: &Example, id: impl Fn(&str) -> u32) -> Encoded {
     let of_field = |(field, Field { text, .. }): (usize, &Field)| {
         let token = |word: &str| {
             let start = word.as_ptr() as usize - text.as_ptr() as usize;
             let span = Some(Span { field, start, end: start + word.len() });
-            Token { id: id(word).unwrap_or(0), type_id: 0, piece: word.into(), span, special: false }
+            Token { id: id(word), type_id: 0, piece: word.into(), span, special: false }
         };
         text.split_whitespace().map(token).collect::<Vec<_>>()
     };

@@ -47,7 +47,9 @@ pub(super) fn match_tangents(ground: &Ground, tally: &mut Tally) -> Result<()> {
             tally.demand(false, || format!("{site}: tangents at {} sites instead of 2", moved.len()));
             continue;
         };
-        tally.see(array_gap(&direction, &at_site[0]), || format!("the tangent at {} itself", trial.place()));
+        // A direction at one step moves the steps after it.
+        let gap = if trial.info.in_steps { 0.0 } else { array_gap(&direction, &at_site[0]) };
+        tally.see(gap, || format!("the tangent at {} itself", trial.place()));
         let logits = ground.exact.forward(rows, &Plan::default())?.logits()[0].clone();
         let gradient = &all[trial.text][position(ground, site)];
         let forward = weights(&logits).dot(&at_logits[0]);
@@ -135,8 +137,9 @@ fn relative(slope: f64, gradient: &Array, direction: &Array, floor: f64) -> f64 
     if slope == along { 0.0 } else { (slope - along).abs() / size }
 }
 
-/// Another kind of edit from site to site. None cuts the site off altogether, and none zeroes a whole vector: where
-/// biases are zero that would put every relu on its kink, and a difference there is no derivative.
+/// Another kind of edit from site to site. None cuts the site off altogether, none zeroes a whole vector, and none makes a
+/// unit the same in all tokens: where biases are zero the one would put every relu on its kink, the other every maximum,
+/// and a difference there is no derivative.
 fn some_edit(trial: &Trial, value: &Array) -> Edit {
     let noise = trial.noise_like(value);
     let first = Pick::Only(vec![0]);
@@ -144,7 +147,7 @@ fn some_edit(trial: &Trial, value: &Array) -> Edit {
     let (at, change) = match trial.seed / 16 % 5 {
         0 => (vec![], Change::Scale(0.75)),
         1 => (vec![], Change::Mix { share: 0.25, toward: noise }),
-        2 => (unit, Change::Zero),
+        2 => (unit, Change::Scale(0.5)),
         3 => (vec![first], Change::Set(Array::full([1], noise.data[0]))),
         _ => (vec![], Change::Add(noise)),
     };

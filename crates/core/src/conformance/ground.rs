@@ -1,8 +1,12 @@
 use super::measure::{noise, scale_of};
 use super::{ConformanceSubject, Extent};
 use crate::{
-    Array, Error, Logits, Open, Pass, Plan, Record, Result, Role, Row, Rules, Seed, Site, SiteInfo, Sites,
+    Array, Axis, Error, Logits, Open, Pass, Plan, Record, Result, Role, Row, Rules, Seed, Site, SiteInfo,
+    Sites,
 };
+
+const NOTHING_MOVES: &str =
+    "the checks need a text of at least two words, and of two sentences for a model that reads by sentences";
 
 /// Models with more sites than this are tried with one text a site.
 const MANY_SITES: usize = 60;
@@ -25,15 +29,15 @@ pub(super) struct Ground<'a> {
 impl<'a> Ground<'a> {
     pub(super) fn new(subject: &ConformanceSubject<'a>, extent: Extent) -> Result<Self> {
         let (fast, exact) = (subject.fast.require_open()?, subject.exact.require_open()?);
+        let sites = fast.sites();
         let rows = subject.examples.iter().map(|example| Ok(Row::new(fast.encode(example)?)));
         let rows = rows.collect::<Result<Vec<Row>>>()?;
-        let mut short: Vec<Row> = rows.iter().filter(|row| row.encoded.len() > 2).cloned().collect();
+        let mut short: Vec<Row> = rows.iter().filter(|row| can_move(sites, row)).cloned().collect();
         if short.is_empty() {
-            return Err(Error::Request("the checks need a text of at least three tokens".into()));
+            return Err(Error::Request(NOTHING_MOVES.into()));
         }
         short.sort_by_key(|row| row.encoded.len());
         short.truncate(extent.texts_per_site.max(1));
-        let sites = fast.sites();
         let batch_rows = extent.batch_rows.min(affordable_rows(sites, &rows)).max(2);
         Ok(Self { fast, exact, rows, short, sites, batch_rows })
     }
@@ -115,4 +119,13 @@ pub(super) fn gradients(
 ) -> Result<Vec<Vec<Array>>> {
     let pass = open.forward(rows, &Plan { keep: wrt.to_vec(), start: None, record })?;
     pass.backward(&seeds(&*pass), wrt, Rules::Gradient)
+}
+
+/// Whether weights over the words of a text, and over its sentences where a model has such, can move anything: of one
+/// they are always 1.
+fn can_move(sites: &Sites, row: &Row) -> bool {
+    let by_sentence = sites.iter().any(|info| info.axes.contains(&Axis::Sentence));
+    let sentences = row.encoded.sentences();
+    let choice = !by_sentence || (sentences.len() >= 2 && sentences.iter().any(|words| words.len() >= 2));
+    choice && row.encoded.tokens.iter().filter(|token| !token.special && token.type_id == 0).count() >= 2
 }

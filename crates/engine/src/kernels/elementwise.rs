@@ -109,7 +109,7 @@ pub(crate) fn unary_pull<T: Scalar>(
 }
 
 #[inline(always)]
-fn sigmoid<T: Scalar>(x: T) -> T {
+pub(super) fn sigmoid<T: Scalar>(x: T) -> T {
     sigmoids(x).0
 }
 

@@ -3,14 +3,17 @@
 pub(crate) mod attention;
 pub(crate) mod dropout;
 pub(crate) mod elementwise;
+pub(crate) mod joins;
 pub(crate) mod lanes;
 pub(crate) mod linear;
 pub(crate) mod machine;
 pub(crate) mod norm;
 pub(crate) mod pack;
 pub(crate) mod panel;
+pub(crate) mod recurrent;
 mod registers;
 pub(crate) mod rows;
+pub(crate) mod segments;
 pub(crate) mod signed;
 pub(crate) mod softmax;
 mod turn;

@@ -80,6 +80,9 @@ impl<'a, R: Lanes> Columns<'a, R> {
     }
 }
 
+/// Rows from which a product asks for kept panels before it needs them.
+const LEAST_ROWS_AHEAD: usize = 4;
+
 /// Room for one panel.
 #[repr(align(64))]
 struct Room(MaybeUninit<[u8; MOST_PANEL_BYTES]>);
@@ -213,7 +216,8 @@ impl<R: Lanes> Panels<'_, R> {
             None if self.w.col == 1 => (copied, row_bytes, self.w.row * size),
             None => (copied, part.length * size, self.w.col * size),
         };
-        let wanted = self.kept.is_some() || next < self.w.size.1;
+        // Kept panels lie one behind the other, and under few rows asking takes longer than the arithmetic.
+        let wanted = if self.kept.is_some() { self.rows >= LEAST_ROWS_AHEAD } else { next < self.w.size.1 };
         let bytes = if wanted { row_bytes.div_ceil(tiles) } else { 0 };
         Ahead { first, group_bytes, stride_bytes, done: tile * part.length * bytes, bytes }
     }

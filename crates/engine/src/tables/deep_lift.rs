@@ -6,6 +6,7 @@
 //! - f(x): m·Δf/Δx (rescale), the derivative where Δx is tiny;
 //! - a·b: m·b̄ to a and m·ā to b, with the mean of text and baseline (Δ(ab) = Δa·b̄ + ā·Δb);
 //! - softmax: with the logarithmic mean Lᵢ = Δpᵢ/Δln pᵢ, L⊙m − (L/ΣL)·Σ(L⊙m);
+//! - max: all to the text's largest where it is not below the baseline's, else to the baseline's largest;
 //! - what is linear: the gradient.
 //!
 //! RevealCancel treats the contributions of a linear layer to a rectifier apart: those that raise its input have the
@@ -15,6 +16,7 @@
 //! how much more the multiplier of raising contributions is than that of lowering ones.
 
 mod halves;
+mod largest;
 mod reveal;
 mod softmax;
 
@@ -50,7 +52,16 @@ impl<T: Real> RuleTable<T> for DeepLift {
             Op::Scale(_) | Op::Shift(_) | Op::MulRow | Op::Patch(_) | Op::Dropout(_) => {
                 Gradient.pull(node, m, sink)
             }
-            Op::Mul | Op::MulColumn | Op::Scores(_) | Op::Context(_) => {
+            Op::Columns(..) | Op::JoinColumns | Op::JoinRows | Op::AddRows(_) | Op::Unfold(_) => {
+                Gradient.pull(node, m, sink)
+            }
+            Op::SegmentSum(_) => Gradient.pull(node, m, sink),
+            Op::SegmentMax(segments) => {
+                let x = node.saved[0].as_ref()?;
+                sink.add(0, |out| largest::add_pull(out, segments, &m, x));
+                Some(())
+            }
+            Op::Mul | Op::Gate | Op::MulColumn | Op::Scores(_) | Op::Context(_) => {
                 Gradient.pull(&at_mean(ctx, node), m, sink)
             }
             Op::Div => divide(node, m, sink),
@@ -70,7 +81,7 @@ impl<T: Real> RuleTable<T> for DeepLift {
                 sink.give(0, softmax::logarithm(ctx, &m, node.output.as_ref()?));
                 Some(())
             }
-            Op::LayerNorm(_) | Op::AddLayerNorm(_) | Op::Attention(_) => None,
+            Op::LayerNorm(_) | Op::AddLayerNorm(_) | Op::Attention(_) | Op::Recurrent(_) => None,
         }
     }
 

@@ -1,7 +1,10 @@
 use super::{RuleTable, Sink};
 use crate::kernels::norm::Normalised;
-use crate::kernels::{attention, dropout, elementwise, linear, norm, rows, softmax};
+use crate::kernels::{
+    attention, dropout, elementwise, joins, linear, norm, recurrent, rows, segments, softmax,
+};
 use crate::op::Op;
+use crate::recurrent::Recurrence;
 use crate::scalar::Scalar;
 use crate::tape::{Kept, Node};
 use crate::tensor::Tensor;
@@ -51,7 +54,7 @@ impl<T: Scalar> RuleTable<T> for Gradient {
                     sink.give(1, elementwise::map(ctx, g, |g| -g));
                 }
             }
-            Op::Mul => pull_mul(node, g, sink)?,
+            Op::Mul | Op::Gate => pull_mul(node, g, sink)?,
             Op::Div => pull_div(node, g, sink)?,
             Op::AddRow => {
                 sink.add(1, |out| rows::add_column_sums(out, &g, &g, |g, _| g));
@@ -103,6 +106,39 @@ impl<T: Scalar> RuleTable<T> for Gradient {
                 let (rows, cols) = node.shapes[0];
                 sink.give(0, g.reshaped(rows, cols));
             }
+            Op::Columns(from, _) => {
+                let cols = node.shapes[0].1;
+                sink.add(0, |out| joins::add_to_columns(out, cols, *from, &g));
+            }
+            Op::JoinColumns => {
+                let mut from = 0;
+                for (i, (_, cols)) in node.shapes.iter().enumerate() {
+                    if sink.wants(i) {
+                        sink.give(i, joins::columns(ctx, &g, from..from + cols));
+                    }
+                    from += cols;
+                }
+            }
+            Op::JoinRows => {
+                let mut from = 0;
+                for (i, (rows, _)) in node.shapes.iter().enumerate() {
+                    if sink.wants(i) {
+                        sink.give(i, joins::rows(ctx, &g, from..from + rows));
+                    }
+                    from += rows;
+                }
+            }
+            Op::AddRows(index) => {
+                sink.add(1, |out| rows::scatter(out, &g, index));
+                sink.give(0, g);
+            }
+            Op::Unfold(windows) => sink.add(0, |out| segments::fold(out, windows, &g)),
+            Op::SegmentSum(segments) => sink.give(0, rows::gather(ctx, &g, &segments.owners())),
+            Op::SegmentMax(segments) => {
+                let x = saved(0)?;
+                sink.add(0, |out| segments::max_pull(out, segments, x, &g));
+            }
+            Op::Recurrent(recurrence) => pull_recurrent(node, recurrence, &g, sink)?,
         }
         Some(())
     }
@@ -151,6 +187,27 @@ fn pull_div<T: Scalar>(node: &Node<T>, g: Tensor<T>, sink: &mut Sink<'_, T>) -> 
         sink.give(1, elementwise::zip(ctx, to_a.clone(), y, |to_a, y| -to_a * y));
     }
     sink.give(0, to_a);
+    Some(())
+}
+
+fn pull_recurrent<T: Scalar>(
+    node: &Node<T>,
+    recurrence: &Recurrence,
+    g: &Tensor<T>,
+    sink: &mut Sink<'_, T>,
+) -> Option<()> {
+    let Kept::States(states) = &node.kept else { return None };
+    let start = node.saved.get(3).and_then(Option::as_ref);
+    let pull = recurrent::backward(sink.context(), recurrence, states, (node.saved[1].as_ref()?, start), g);
+    if sink.wants(0) {
+        sink.give(0, pull.to_input(sink.context()));
+    }
+    let ctx = sink.context();
+    sink.write(1, |out, accumulate| pull.to_weight(ctx, out, accumulate));
+    sink.add(2, |out| pull.to_bias(out));
+    if let Some(start) = pull.start {
+        sink.give(3, start);
+    }
     Some(())
 }
 

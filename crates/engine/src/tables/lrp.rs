@@ -7,11 +7,12 @@
 //! - γ: u, d = Rⱼ/(zⱼ + γ·(Pⱼ or Nⱼ)), times 1 + γ for the contributions of zⱼ's own sign
 //! - αβ: u = αRⱼ/Pⱼ, d = −βRⱼ/Nⱼ with β = α − 1; α = 1 is the z⁺ rule
 //!
-//! Attention probabilities and the scale of a layer norm are constants; an activation hands its relevance on. What
+//! Attention probabilities, gates (Arras et al. 2017) and the scale of a layer norm are constants; an activation hands its
+//! relevance on, and a maximum to the first that is largest. What
 //! biases, added constants and stabilisers take is booked, so that nothing is lost unseen.
 
 use super::{Gradient, RuleTable, Sink};
-use crate::kernels::{elementwise, rows, signed};
+use crate::kernels::{elementwise, joins, rows, signed};
 use crate::op::{Op, Unary};
 use crate::scalar::Real;
 use crate::tape::Node;
@@ -61,10 +62,18 @@ impl<T: Real> RuleTable<T> for Lrp {
                 constants(node, &m, sink)?;
                 Gradient.pull(node, m, sink)
             }
+            Op::SegmentSum(_) => {
+                let m = self.stabilised(node, m, sink)?;
+                Gradient.pull(node, m, sink)
+            }
+            Op::JoinColumns | Op::JoinRows | Op::AddRows(_) => {
+                parts(node, &m, sink)?;
+                Gradient.pull(node, m, sink)
+            }
             Op::Mul => product(node, m, sink),
             // The values carry the relevance; what they are weighted by is held constant.
             Op::MulRow | Op::MulColumn => carry(node, m, sink, 0),
-            Op::Context(_) => carry(node, m, sink, 1),
+            Op::Context(_) | Op::Gate => carry(node, m, sink, 1),
             Op::Unary(unary) if activates(*unary) => activation(node, *unary, m, sink),
             Op::Leaf
             | Op::Gather(_)
@@ -72,6 +81,9 @@ impl<T: Real> RuleTable<T> for Lrp {
             | Op::Scale(_)
             | Op::RowSum
             | Op::Reshape(..)
+            | Op::Columns(..)
+            | Op::Unfold(_)
+            | Op::SegmentMax(_)
             | Op::Dropout(_) => Gradient.pull(node, m, sink),
             _ => None,
         }
@@ -180,6 +192,28 @@ fn constants<T: Real>(node: &Node<T>, m: &Tensor<T>, sink: &mut Sink<'_, T>) -> 
                 sink.book(x, m, |x, m| sign * x * m);
             }
         }
+    }
+    Some(())
+}
+
+/// Books the parts of a joined value that do not come from any wanted input.
+fn parts<T: Real>(node: &Node<T>, m: &Tensor<T>, sink: &mut Sink<'_, T>) -> Option<()> {
+    let ctx = sink.context();
+    if !sink.books() {
+        return Some(());
+    }
+    let mut from = 0;
+    for (i, &(rows, cols)) in node.shapes.iter().enumerate() {
+        let (x, end) = (node.saved[i].as_ref()?, if let Op::JoinRows = node.op { rows } else { cols });
+        let wanted = sink.wants(i);
+        match &node.op {
+            _ if wanted => {}
+            Op::JoinColumns => sink.book(x, &joins::columns(ctx, m, from..from + end), |x, m| x * m),
+            Op::JoinRows => sink.book(x, &joins::rows(ctx, m, from..from + end), |x, m| x * m),
+            Op::AddRows(index) if i == 1 => sink.book(&rows::gather(ctx, x, index), m, |x, m| x * m),
+            _ => sink.book(x, m, |x, m| x * m),
+        }
+        from += end;
     }
     Some(())
 }

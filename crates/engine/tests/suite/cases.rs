@@ -63,6 +63,9 @@ pub(crate) fn drawn<T: Scalar>(seed: u64) -> Vec<Case<T>> {
     plain(r, &mut cases);
     attention(r, &mut cases);
     unary(r, &mut cases);
+    joined(r, &mut cases);
+    by_sequence(r, &mut cases);
+    recurrent(r, &mut cases);
     cases
 }
 
@@ -136,6 +139,39 @@ fn unary<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
             _ => r.within(3, 6, -3.0, 3.0),
         };
         cases.push(Case { name: "unary", op: Op::Unary(f), inputs: vec![x] });
+    }
+}
+
+fn joined<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
+    let mut case = |name, op, inputs| cases.push(Case { name, op, inputs });
+    case("columns", Op::Columns(1, 4), vec![r.tensor(3, 6)]);
+    case("join columns", Op::JoinColumns, vec![r.tensor(3, 2), r.tensor(3, 1), r.tensor(3, 4)]);
+    case("join rows", Op::JoinRows, vec![r.tensor(2, 3), r.tensor(2, 3), r.tensor(4, 3)]);
+    case("add rows", Op::AddRows(Arc::from([2, 0, 2])), vec![r.tensor(3, 4), r.tensor(3, 4)]);
+    case("gate", Op::Gate, vec![r.tensor(3, 4), r.tensor(3, 4)]);
+}
+
+fn by_sequence<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
+    let segments = Segments::new([3, 0, 1, 4]);
+    let mut case = |name, op, inputs| cases.push(Case { name, op, inputs });
+    case("segment sum", Op::SegmentSum(segments.clone()), vec![r.tensor(8, 3)]);
+    case("segment max", Op::SegmentMax(segments.clone()), vec![r.tensor(8, 3)]);
+    for (width, padded) in [(1, true), (3, true), (4, true), (7, true), (2, false), (4, false)] {
+        let windows = Windows::new(&segments, width, padded);
+        case("unfold", Op::Unfold(windows), vec![r.tensor(8, 3)]);
+    }
+}
+
+fn recurrent<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
+    for cell in [RecurrentCell::Lstm, RecurrentCell::Gru, RecurrentCell::Tanh] {
+        for (reverse, started) in [(false, false), (true, false), (false, true), (true, true)] {
+            let segments = Segments::new([2, 4, 0, 1, 3]);
+            let (gates, states) = (3 * cell.gates(), if cell == RecurrentCell::Lstm { 6 } else { 3 });
+            let mut inputs = vec![r.tensor(10, gates), r.tensor(gates, 3), r.tensor(1, gates)];
+            inputs.extend(started.then(|| r.tensor(5, states)));
+            let op = Op::Recurrent(Recurrence { cell, reverse, segments });
+            cases.push(Case { name: "recurrence", op, inputs });
+        }
     }
 }
 

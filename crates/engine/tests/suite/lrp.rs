@@ -14,9 +14,24 @@ const RULES: [Shares; 7] = [
 ];
 
 /// Attention weights and a norm's scale are constants, so that what makes them needs no rule.
-const WITHOUT: [OpKind; 13] = {
+const WITHOUT: [OpKind; 14] = {
     use OpKind::*;
-    [Scores, Softmax, Attention, Div, Exp, Ln, Sqrt, Recip, Square, LayerNorm, AddLayerNorm, LogSoftmax, Leaf]
+    [
+        Recurrent,
+        Scores,
+        Softmax,
+        Attention,
+        Div,
+        Exp,
+        Ln,
+        Sqrt,
+        Recip,
+        Square,
+        LayerNorm,
+        AddLayerNorm,
+        LogSoftmax,
+        Leaf,
+    ]
 };
 
 /// Relevance of the watched inputs, what was booked, and what came in.
@@ -87,7 +102,8 @@ fn what_is_given_wrongly_or_not_booked_is_noticed() {
     let case = |name: &str| cases::all::<f64>().into_iter().find(|case| case.name == name).unwrap();
     let (given, booked, came) = relevance(&case("linear"), &Generous, &|i| i == 0).unwrap();
     assert!((given + booked - came).abs() > 0.05 * came.abs());
-    for name in ["linear, bias", "shift", "patch", "add row", "add"] {
+    for name in ["linear, bias", "shift", "patch", "add row", "add", "join columns", "join rows", "add rows"]
+    {
         let (given, booked, came) = relevance(&case(name), &Lrp(Shares::Epsilon(0.0)), &|i| i == 0).unwrap();
         assert!(booked.abs() > 1e-3 && (given - came).abs() > 1e-3, "{name}: {booked}");
     }

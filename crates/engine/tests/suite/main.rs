@@ -11,4 +11,6 @@ mod memory;
 mod panels;
 mod products;
 mod pruning;
+mod recurrent;
 mod second_order;
+mod small;

@@ -57,8 +57,8 @@ fn prob(prediction: &Prediction) -> Option<f64> {
     }
 }
 
-/// Goes through memory so that a closed pipe stays a plain I/O error for the caller to see.
-fn write(out: &mut dyn Write, cells: &[String]) -> Result<()> {
+/// Writes one line. It goes through memory so that a closed pipe stays a plain I/O error for the caller to see.
+pub(crate) fn write<S: AsRef<[u8]>>(out: &mut dyn Write, cells: &[S]) -> Result<()> {
     let mut line = Vec::new();
     let mut writer = csv::Writer::from_writer(&mut line);
     writer.write_record(cells)?;

@@ -61,8 +61,8 @@ pub struct ExplainRequest {
     /// A parameter of the methods, such as steps=50, or of one, such as lrp.rule=gamma; key=@FILE is what a file holds.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// What the text is compared with: zero, pad, mask, mean, text:…; several are averaged [default: what each method
-    /// takes by itself, mostly zero].
+    /// What the text is compared with: zero, zero-content, pad, mask, mean, text:…; several are averaged [default: what
+    /// each method takes by itself, mostly zero].
     #[arg(long, value_name = "B")]
     pub baseline: Option<Vec<String>>,
     /// How words are hidden.

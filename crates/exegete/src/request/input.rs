@@ -71,6 +71,11 @@ impl TextReader {
                 "a text per line has no columns; leave the column options out or give a .tsv, .csv or .jsonl file"
             );
         }
+        if columns.numbered && matches!(rows, Rows::JsonLines(_)) {
+            bail!(
+                "a .jsonl file names its fields in every line; leave --no-header out, or give .tsv or .csv files"
+            );
+        }
         let names = task.fields();
         Ok(Self { rows, columns, pair: texts.pair.clone(), names, total_bytes, line: 0 })
     }
@@ -192,12 +197,15 @@ impl Rows {
             Self::Argument(text) => Ok(text.take().map(|text| (1, Raw::text(text)))),
             Self::Text(lines) => Ok(lines.read()?.map(|(line, text)| (line, Raw::text(text)))),
             Self::Table(lines, separator, indices) => {
+                if indices.is_none() && !columns.numbered {
+                    *indices = Some(header(lines, *separator, columns)?);
+                }
+                let Some((line, fields)) = separator.row(lines)? else { return Ok(None) };
                 let indices = match indices {
                     Some(indices) => indices,
-                    None => indices.insert(header(lines, *separator, columns)?),
+                    None => indices.insert(columns.count(lines, line, fields.len())?),
                 };
-                let row = separator.row(lines)?;
-                row.map(|(line, fields)| Ok((line, indices.raw(lines, line, fields)?))).transpose()
+                Ok(Some((line, indices.raw(lines, line, fields)?)))
             }
             Self::JsonLines(lines) => {
                 let row = lines.read()?;

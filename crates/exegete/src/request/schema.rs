@@ -1,6 +1,7 @@
 //! The JSON Schema of every request.
 
 use super::bench::BenchRequest;
+use super::data::DataRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
 use super::model::{ExportRequest, ModelRequest};
@@ -18,12 +19,13 @@ use serde_json::Value;
 pub type MakeSchema = fn() -> Value;
 
 /// Every name that [`json_schema`] knows, with what makes its schema.
-pub const SCHEMAS: [(&str, MakeSchema); 11] = [
+pub const SCHEMAS: [(&str, MakeSchema); 12] = [
     ("explain", of::<ExplainRequest>),
     ("eval", of::<EvalRequest>),
     ("predict", of::<PredictRequest>),
     ("show", of::<ShowRequest>),
     ("train", of::<TrainRequest>),
+    ("data make", of::<DataRequest>),
     ("bench", of::<BenchRequest>),
     ("model info", of::<ModelRequest>),
     ("model sites", of::<ModelRequest>),
@@ -35,7 +37,10 @@ pub const SCHEMAS: [(&str, MakeSchema); 11] = [
 /// The JSON Schema (draft 2020-12) of a command's request, such as `explain` or `model info`, or of a `report`. Every field has
 /// its default, which is null where it depends on the model, the method or the task; its description says on what.
 pub fn json_schema(name: &str) -> Result<Value> {
-    match SCHEMAS.iter().find(|(known, _)| *known == name) {
+    // A command that has one subcommand only is clear without it.
+    let below = |(known, _): &&(&str, MakeSchema)| known.split(' ').next() == Some(name);
+    let only = SCHEMAS.iter().filter(below).count() == 1;
+    match SCHEMAS.iter().find(|entry| entry.0 == name || only && below(entry)) {
         Some((_, schema)) => Ok(schema()),
         None => bail!("there is no schema '{name}'; {}", advice(name)),
     }
@@ -93,6 +98,7 @@ mod tests {
         check::<ShowRequest>();
         check::<TrainRequest>();
         check::<BenchRequest>();
+        check::<DataRequest>();
         check::<ModelRequest>();
         check::<ExportRequest>();
         let request: ExplainRequest =

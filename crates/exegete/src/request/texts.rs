@@ -26,9 +26,17 @@ pub struct TextInput {
     /// The column that holds the right label.
     #[arg(long, value_name = "C", requires = "input")]
     pub label_column: Option<String>,
+    /// Whether a table has no header: its columns are numbered from 1, and the text is the first. A command that offers
+    /// this sets it.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub no_header: bool,
 }
 
 impl TextInput {
+    /// Names the last column of a table without a header.
+    pub(super) const LAST_COLUMN: &str = "last";
+
     /// An error where there is nothing to read, or two things.
     pub(super) fn check(&self) -> Result<()> {
         match (&self.text, &self.input) {

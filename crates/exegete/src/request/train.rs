@@ -1,19 +1,22 @@
 //! The request of `exegete train`: reads and checks all rows first, then trains, and leaves a Hugging Face folder.
 
+mod choices;
+mod plan;
 mod rows;
+mod small;
 
 use super::{Listener, Notice, Resources, Stop, model, needed, refuse_reads};
-use crate::train::{
-    Data, Epoch, Event, Metric, Optimiser, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun,
-    TrainingSettings, fit,
-};
+use crate::train::{Data, Epoch, Event, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun, fit};
 use crate::{Error, partial};
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+pub use choices::{TrainKeep, TrainLoss, TrainMetric, TrainOptimiser, TrainSchedule};
+use clap::Args;
+use plan::TrainPlan;
 use rows::Rows;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+pub use small::SmallRequest;
 use std::path::{Path, PathBuf};
 
 /// What training needs of a model.
@@ -44,51 +47,79 @@ pub struct TrainRequest {
     /// Take only the config and the tokenizer of the folder, and random weights.
     #[arg(long, requires = "model")]
     pub from_scratch: bool,
+    /// A small model in the place of a folder.
+    #[serde(flatten)]
+    #[command(flatten)]
+    pub small: SmallRequest,
+    /// Tables have no header: columns are numbered from 1, the text is the first and the label the last.
+    #[arg(long)]
+    pub no_header: bool,
     /// The column that holds the text [default: the first of text, sentence, content].
     #[arg(long, value_name = "C")]
     pub text_column: Option<String>,
     /// The column that holds the second text of a pair.
     #[arg(long, value_name = "C")]
     pub pair_column: Option<String>,
-    /// The column that holds the label: a class by name or number, labels or soft shares separated by |, or a number.
-    #[arg(long, value_name = "C", default_value_t = Self::default().label_column)]
-    pub label_column: String,
+    /// The column that holds the label: a class by name or number, labels or soft shares separated by |, or a number [default: label].
+    #[arg(long, value_name = "C")]
+    pub label_column: Option<String>,
     /// The classes in order, such as negative,positive [default: the model's own where the rows use their names, else those found in the rows].
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub labels: Option<Vec<String>>,
     /// What is made small.
     #[arg(long, value_enum, default_value_t)]
     pub loss: TrainLoss,
-    /// What the best epoch is chosen by.
-    #[arg(long, value_enum, requires = "dev", default_value_t)]
-    pub metric: TrainMetric,
-    /// How often every row is seen.
-    #[arg(long, value_name = "N", default_value_t = Self::default().epochs)]
-    pub epochs: usize,
-    /// Rows a step.
-    #[arg(long, value_name = "N", default_value_t = Self::default().batch)]
-    pub batch: usize,
-    /// How the weights move.
+    /// How much the rows of each class count: none, balanced (rows of the first class over rows of the class), or a weight for each class [default: none].
+    #[arg(long, value_name = "none|balanced|A,B")]
+    pub class_weights: Option<String>,
+    /// What the best epoch is chosen by [default: accuracy].
+    #[arg(long, value_enum, requires = "dev")]
+    pub metric: Option<TrainMetric>,
+    /// The class of f1 and auc [default: the last].
+    #[arg(long, value_name = "LABEL")]
+    pub positive: Option<String>,
+    /// Which epoch's model is written, where there is a dev file.
     #[arg(long, value_enum, default_value_t)]
-    pub optimiser: TrainOptimiser,
-    /// The learning rate at its highest.
-    #[arg(long, value_name = "X", default_value_t = Self::default().rate)]
-    pub rate: f64,
+    pub keep: TrainKeep,
+    /// Stop after this many epochs in a row without a better metric [default: never].
+    #[arg(long, value_name = "N", requires = "dev")]
+    pub patience: Option<usize>,
+    /// How often every row is seen [default: 3].
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<usize>,
+    /// Rows a step [default: 32].
+    #[arg(long, value_name = "N")]
+    pub batch: Option<usize>,
+    /// How the weights move [default: adamw].
+    #[arg(long, value_enum)]
+    pub optimiser: Option<TrainOptimiser>,
+    /// Whether adam divides by the largest second moment so far: yes or no [default: no].
+    #[arg(long, value_name = "yes|no", value_parser = choices::yes_or_no)]
+    pub amsgrad: Option<bool>,
+    /// The learning rate at its highest [default: 5e-5].
+    #[arg(long, value_name = "X")]
+    pub rate: Option<f64>,
+    /// How the rate changes [default: linear].
+    #[arg(long, value_enum)]
+    pub schedule: Option<TrainSchedule>,
     /// The momentum of sgd [default: 0.9 with --optimiser sgd].
     #[arg(long, value_name = "X")]
     pub momentum: Option<f64>,
-    /// Each layer's rate is that of the layer above times this.
-    #[arg(long, value_name = "X", default_value_t = Self::default().layer_decay)]
-    pub layer_decay: f64,
-    /// The share of all steps over which the rate rises, before it falls in a line to zero.
-    #[arg(long, value_name = "SHARE", default_value_t = Self::default().warmup)]
-    pub warmup: f64,
-    /// Weight decay of matrices: decoupled in adamw, part of the gradient in sgd.
-    #[arg(long, value_name = "X", default_value_t = Self::default().decay)]
-    pub decay: f64,
-    /// The longest gradient; longer ones are scaled down; 0 for no limit.
-    #[arg(long, value_name = "X", default_value_t = Self::default().clip)]
-    pub clip: f64,
+    /// Each layer's rate is that of the layer above times this [default: 1].
+    #[arg(long, value_name = "X")]
+    pub layer_decay: Option<f64>,
+    /// The share of all steps over which the rate rises, before it falls in a line to zero [default: 0.06].
+    #[arg(long, value_name = "SHARE")]
+    pub warmup: Option<f64>,
+    /// Weight decay: of matrices, decoupled in adamw, part of the gradient in sgd; of all weights, part of the gradient, in adam [default: 0.01].
+    #[arg(long, value_name = "X")]
+    pub decay: Option<f64>,
+    /// Weight decay of the weights named `attention.*` [default: 0].
+    #[arg(long, value_name = "X")]
+    pub decay_attention: Option<f64>,
+    /// The longest gradient; longer ones are scaled down; 0 for no limit [default: 1].
+    #[arg(long, value_name = "X")]
+    pub clip: Option<f64>,
     /// Dropout at every place where the family has it [default: the config's rates].
     #[arg(long, value_name = "SHARE")]
     pub dropout: Option<f64>,
@@ -117,21 +148,30 @@ impl Default for TrainRequest {
             overwrite: false,
             model: None,
             from_scratch: false,
+            small: SmallRequest::default(),
+            no_header: false,
             text_column: None,
             pair_column: None,
-            label_column: "label".to_owned(),
+            label_column: None,
             labels: None,
             loss: TrainLoss::default(),
-            metric: TrainMetric::default(),
-            epochs: 3,
-            batch: 32,
-            optimiser: TrainOptimiser::default(),
-            rate: 5e-5,
+            class_weights: None,
+            metric: None,
+            positive: None,
+            keep: TrainKeep::default(),
+            patience: None,
+            epochs: None,
+            batch: None,
+            optimiser: None,
+            amsgrad: None,
+            rate: None,
+            schedule: None,
             momentum: None,
-            layer_decay: 1.0,
-            warmup: 0.06,
-            decay: 0.01,
-            clip: 1.0,
+            layer_decay: None,
+            warmup: None,
+            decay: None,
+            decay_attention: None,
+            clip: None,
             dropout: None,
             max_tokens: None,
             seed: 0,
@@ -139,50 +179,6 @@ impl Default for TrainRequest {
             resources: Resources::default(),
         }
     }
-}
-
-/// What training makes small.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum TrainLoss {
-    /// One right class a row.
-    #[default]
-    CrossEntropy,
-    /// Any number of labels a row: binary cross-entropy, summed over labels.
-    MultiLabel,
-    /// A number: half the squared error.
-    Regression,
-    /// Cross-entropy against given shares of the classes, as for distillation.
-    Soft,
-}
-
-/// What the best epoch is chosen by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum TrainMetric {
-    /// The highest accuracy; for numbers the lowest loss.
-    #[default]
-    Accuracy,
-    /// The highest macro-F1; for numbers the lowest loss.
-    MacroF1,
-    /// The lowest loss.
-    Loss,
-}
-
-/// How weights move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum TrainOptimiser {
-    /// Adam with decoupled weight decay.
-    #[default]
-    Adamw,
-    /// Gradient descent with momentum.
-    Sgd,
 }
 
 /// Trains; what was measured after each epoch. The model and `training.json` are in the output folder then.
@@ -195,22 +191,25 @@ pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Ve
     let excluded = rows.exclude(request, tell)?;
     rows.warn_of_leaks(request, tell);
     let head = TrainedHead { task: rows.task, labels: rows.labels.clone() };
-    let start = match folder {
-        Some(dir) if request.from_scratch => Start::Scratch(dir.to_owned()),
-        Some(dir) => Start::Folder(dir.to_owned()),
-        None if request.from_scratch => {
+    let small = request.small.start(request, &rows, tell)?;
+    let start = match (small, folder) {
+        (Some(small), _) => small,
+        (None, Some(dir)) if request.from_scratch => Start::Scratch(dir.to_owned()),
+        (None, Some(dir)) => Start::Folder(dir.to_owned()),
+        (None, None) if request.from_scratch => {
             bail!("--from-scratch takes the config and the tokenizer of a folder")
         }
-        None => Start::Default,
+        (None, None) => Start::Default,
     };
-    let mut trainer = Trainer::new(&start, &head, settings(request), TrainingLoss::default())?;
+    let plan = TrainPlan::new(request, &rows)?;
+    let mut trainer = Trainer::new(&start, &head, plan.settings.clone(), TrainingLoss::default())?;
     let data = rows.data(&trainer)?;
-    if !request.from_scratch && !trainer.fresh().is_empty() {
+    let new = request.from_scratch || request.small.kind.is_some();
+    if !new && !trainer.fresh().is_empty() {
         tell(Notice::Note(&format!("new, from random numbers: {}", trainer.fresh().join(", "))));
     }
     warn_of_truncation(request, &data, &trainer, tell);
-    let (save_every, metric) = (request.save_every, metric(request.metric));
-    let run = TrainingRun { output, save_every, metric, stop: stop.clone() };
+    let run = TrainingRun { output, save_every: request.save_every, metric: plan.metric, stop: stop.clone() };
     let epochs = fit(&mut trainer, &data, &run, &mut |event| {
         // A run that ended while this one read its rows left a model here.
         if matches!(event, Event::Started { .. }) {
@@ -219,7 +218,7 @@ pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Ve
         tell(Notice::Training(event));
         Ok(())
     })?;
-    write_report(request, output, &data, &head, excluded, &epochs)?;
+    write_report(request, &plan, output, &data, &head, excluded, &epochs)?;
     Ok(epochs)
 }
 
@@ -235,39 +234,8 @@ fn check_output(request: &TrainRequest, output: &Path) -> Result<()> {
     }
     let own = ["training.json", "training_state.safetensors"].map(|name| output.join(name));
     refuse_reads(&[crate::files_of_folder(output), own.into()].concat(), &request.reads())?;
-    if request.momentum.is_some() && request.optimiser != TrainOptimiser::Sgd {
-        bail!("--momentum is for --optimiser sgd; adamw has constants of its own");
-    }
-    Ok(())
-}
-
-fn settings(request: &TrainRequest) -> TrainingSettings {
-    TrainingSettings {
-        epochs: request.epochs,
-        batch: request.batch,
-        optimiser: match request.optimiser {
-            TrainOptimiser::Adamw => Optimiser::ADAM_W,
-            TrainOptimiser::Sgd => Optimiser::Sgd { momentum: request.momentum.unwrap_or(0.9) },
-        },
-        rate: request.rate,
-        layer_decay: request.layer_decay,
-        warmup: request.warmup,
-        decay: request.decay,
-        clip: (request.clip != 0.0).then_some(request.clip),
-        dropout: request.dropout,
-        max_tokens: request.max_tokens,
-        seed: request.seed,
-        threads: request.resources.threads(),
-        memory_bytes: request.resources.memory(),
-    }
-}
-
-fn metric(metric: TrainMetric) -> Metric {
-    match metric {
-        TrainMetric::Accuracy => Metric::Accuracy,
-        TrainMetric::MacroF1 => Metric::MacroF1,
-        TrainMetric::Loss => Metric::Loss,
-    }
+    request.small.refuse_unused(request)?;
+    plan::refuse_unused(request)
 }
 
 fn warn_of_truncation(request: &TrainRequest, data: &Data, trainer: &Trainer, tell: Listener<'_>) {
@@ -285,6 +253,7 @@ fn warn_of_truncation(request: &TrainRequest, data: &Data, trainer: &Trainer, te
 /// `training.json` beside the weights: how this model came to be.
 fn write_report(
     request: &TrainRequest,
+    plan: &TrainPlan,
     output: &Path,
     data: &Data,
     head: &TrainedHead,
@@ -297,7 +266,13 @@ fn write_report(
     let report = json!({
         "schema": "exegete.training/1",
         "version": env!("CARGO_PKG_VERSION"),
-        "start": {"model": request.model.as_deref().map_or_else(|| Some(crate::DEFAULT.to_owned()), name), "from_scratch": request.from_scratch},
+        "start": match &request.small.kind {
+            Some(kind) => json!({"kind": kind}),
+            None => {
+                let model = request.model.as_deref().map_or_else(|| Some(crate::DEFAULT.to_owned()), name);
+                json!({"model": model, "from_scratch": request.from_scratch})
+            }
+        },
         "task": head.task,
         "labels": head.labels,
         "data": {
@@ -307,12 +282,11 @@ fn write_report(
             "dev_rows": data.dev.len(),
             "excluded_rows": excluded,
         },
-        "settings": {
-            "loss": format!("{:?}", request.loss), "epochs": request.epochs, "batch": request.batch,
-            "optimiser": format!("{:?}", request.optimiser), "rate": request.rate, "momentum": request.momentum,
-            "layer_decay": request.layer_decay, "warmup": request.warmup, "decay": request.decay, "clip": request.clip,
-            "dropout": request.dropout, "max_tokens": request.max_tokens, "seed": request.seed,
-        },
+        "settings": plan.report(request),
+        "seed": request.seed,
+        "rows": data.train.len(),
+        "seconds": seconds,
+        "best_epoch": plan.best_epoch(epochs),
         "epochs": epochs,
         "examples_per_second": if seconds > 0.0 { rows as f64 / seconds } else { 0.0 },
     });

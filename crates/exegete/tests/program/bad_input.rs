@@ -6,7 +6,7 @@ use crate::harness::{assert_error, exegete, exegete_reading, file, golden};
 fn wrong_arguments() {
     let model = golden("bert-sequence");
     let cases: &[(&[&str], &[&str])] = &[
-        (&[], &["requires a subcommand", "predict, model, train, bench"]),
+        (&[], &["requires a subcommand", "predict, model, train, data, bench"]),
         (&["predict"], &["there is no text", "--input FILE"]),
         (&["predict", "x", "--modle", &model], &["'--modle'", "'--model'"]),
         (&["predict", "x", "--model", &model, "--memory", "lots"], &["'lots' is not a size", "2GiB"]),

@@ -256,7 +256,7 @@ fn what_makes_no_sense_is_refused() {
         (&["x", "--set", "steps=0"], &["steps=0"]),
         (&["x", "--set", "steps"], &["key=value"]),
         (&["x", "--set", "steps=5", "--set", "tolerance=0.1"], &["steps", "tolerance"]),
-        (&["x", "--baseline", "nothing"], &["nothing", "zero, pad, mask, mean"]),
+        (&["x", "--baseline", "nothing"], &["nothing", "zero, zero-content, pad, mask, mean"]),
         (&["x", "--site", "layer.9.out"], &["layer.9.out"]),
         (&["x", "--site", "layer.x"], &["layer.x", "exegete model sites"]),
         (&["x", "--target", "class:great"], &["great"]),

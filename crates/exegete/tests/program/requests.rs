@@ -13,7 +13,9 @@ fn every_schema_is_printed() {
         assert_eq!((run.code, &printed), (0, &schema()), "{name}");
         assert_eq!(printed["$schema"], "https://json-schema.org/draft/2020-12/schema");
         for (field, said) in printed["properties"].as_object().unwrap().iter().filter(|_| name != "report") {
-            let whole = said["type"].is_string() || said["type"].is_array();
+            let typed = |said: &Value| said["type"].is_string() || said["type"].is_array();
+            let choices = said["anyOf"].as_array();
+            let whole = typed(said) || choices.is_some_and(|choices| choices.iter().all(typed));
             assert!(
                 whole && said.get("default").is_some() && said["description"].is_string(),
                 "{name} {field}: {said}"
@@ -36,6 +38,14 @@ fn defaults_fit_their_schema() {
         request["colour"] = "red".into();
         assert_eq!(exegete_testkit::misfits(&schema, &request).len(), 1, "{name}");
     }
+}
+
+/// A command with one subcommand is clear without it; one with several is not.
+#[test]
+fn a_lone_subcommand_may_be_left_out() {
+    let [short, long] = [&["schema", "data"][..], &["schema", "data", "make"]].map(exegete);
+    assert_eq!((short.code, short.stdout), (0, long.stdout));
+    assert_eq!(exegete(&["schema", "model"]).code, 2);
 }
 
 #[test]

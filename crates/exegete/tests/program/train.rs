@@ -119,6 +119,33 @@ fn bad_rows_are_refused_before_anything_is_written() {
         ("a.txt", "x\n", &[], &["a.txt", "has no labels"]),
         ("a.tsv", &good, &["--momentum", "0.5"], &["--momentum", "sgd"]),
         ("a.tsv", &good, &["--optimiser", "sgd", "--momentum", "2"], &["momentum"]),
+        ("a.tsv", &good, &["--amsgrad", "yes"], &["--amsgrad", "--optimiser adam"]),
+        ("a.tsv", &good, &["--optimiser", "adam", "--amsgrad", "maybe"], &["'maybe' is neither yes nor no"]),
+        ("a.tsv", &good, &["--schedule", "constant", "--warmup", "0.1"], &["--warmup", "linear"]),
+        ("a.tsv", &good, &["--schedule", "halve"], &["--schedule halve", "--dev"]),
+        ("a.tsv", &good, &["--patience", "2"], &["--dev"]),
+        ("a.tsv", &good, &["--decay-attention", "0.1"], &["no parameters 'attention.*'"]),
+        ("a.tsv", &good, &["--class-weights", "1,2"], &["2 class weights for 3 classes"]),
+        ("a.tsv", &good, &["--class-weights", "1,many"], &["'many' is no number", "balanced"]),
+        (
+            "a.tsv",
+            &good,
+            &["--class-weights", "balanced", "--labels", "negative,neutral,positive,angry"],
+            &["no training row has the class 'angry'"],
+        ),
+        ("a.tsv", &good, &["--positive", "angry"], &["'angry'", "negative, neutral, positive"]),
+        (
+            "a.csv",
+            "label,text\n1,x\n",
+            &["--loss", "regression", "--class-weights", "balanced"],
+            &["--class-weights", "cross_entropy"],
+        ),
+        ("a.csv", "label,text\n1,x\n", &["--loss", "regression", "--positive", "a"], &["--positive"]),
+        ("a.tsv", "fine\tgood\nbad\n", &["--no-header"], &["a.tsv: line 2", "1 fields, the first row 2"]),
+        ("a.tsv", "fine\nbad\n", &["--no-header"], &["a.tsv: line 1", "both a text and the label"]),
+        ("a.tsv", &good, &["--no-header", "--text-column", "text"], &["no column 'text'", "1 to 2"]),
+        ("a.tsv", &good, &["--no-header", "--label-column", "3"], &["no column '3'", "1 to 2"]),
+        ("a.jsonl", "{\"text\":\"x\",\"label\":1}\n", &["--no-header"], &["--no-header", ".jsonl"]),
         ("a.tsv", &good, &["--metric", "loss"], &["--dev"]),
         ("a.tsv", &good, &["--rate", "0"], &["rate"]),
         ("a.tsv", &good, &["--epochs", "0"], &["epochs"]),
@@ -132,6 +159,107 @@ fn bad_rows_are_refused_before_anything_is_written() {
         assert_error(&exegete(&args), told);
         assert!(!Path::new(&output).exists(), "{told:?}: something was written");
     }
+}
+
+fn report(folder: &Folder, output: &str) -> serde_json::Value {
+    let text = fs::read_to_string(folder.at(&format!("{output}/training.json"))).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Three rows of one class and two of the other, six times, as the recipe of small models weighs and measures them.
+#[test]
+fn adam_with_balanced_classes_is_measured_by_auc_and_can_keep_the_last_epoch() {
+    let row = |i: usize| {
+        ["bad\tslow a\n", "bad\tslow b\n", "bad\tslow c\n", "good\twarm a\n", "good\twarm b\n"][i % 5]
+    };
+    let rows = "label\ttext\n".to_owned() + &(0..30).map(row).collect::<String>();
+    let folder = Folder::new(&[("train.tsv", &rows)]);
+    let (train, model) = (folder.at("train.tsv"), golden("bert-sequence"));
+    let run = |output: &str, extra: &[&str]| {
+        let output = folder.at(output);
+        let mut args = vec!["train", "--train", &train, "--dev", &train, "--model", &model, "-o", &output];
+        args.extend(["--optimiser", "adam", "--amsgrad", "yes", "--schedule", "halve", "--rate", "1e-3"]);
+        args.extend(["--class-weights", "balanced", "--metric", "auc", "--positive", "bad", "--epochs", "9"]);
+        args.extend(["--decay", "1e-5", "--clip", "0", "--patience", "2"]);
+        args.extend(extra);
+        let run = exegete(&args);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        run.stdout
+    };
+    let told = run("best", &[]);
+    assert!(told.lines().next().unwrap().contains("F1") && told.contains("AUC"), "{told}");
+    let found = report(&folder, "best");
+    let settings = &found["settings"];
+    assert_eq!(settings["class_weights"], serde_json::json!([1.0, 1.5]));
+    for (name, expected) in [
+        ("optimiser", serde_json::json!("Adam")),
+        ("amsgrad", true.into()),
+        ("schedule", "Halve".into()),
+        ("metric", "auc".into()),
+        ("positive", "bad".into()),
+        ("patience", 2.into()),
+        ("keep", "Best".into()),
+        ("clip", 0.0.into()),
+        ("reduction", "mean".into()),
+    ] {
+        assert_eq!(settings[name], expected, "{name}");
+    }
+    // A separable toy has its best AUC soon, and two epochs later the run is over.
+    let (epochs, best) = (found["epochs"].as_array().unwrap(), found["best_epoch"].as_u64().unwrap());
+    assert_eq!(epochs[best as usize - 1]["dev"]["auc"], 1.0);
+    assert!(epochs.len() < 9 && epochs.len() as u64 == best + 2, "{found}");
+    run("last", &["--keep", "last"]);
+    assert!(report(&folder, "last")["epochs"].as_array().unwrap().iter().all(|epoch| epoch["kept"] == true));
+    let weights = |output: &str| fs::read(folder.at(&format!("{output}/model.safetensors"))).unwrap();
+    assert!(weights("best") != weights("last"), "the best and the last epoch are one model");
+}
+
+/// The same rows with and without a header are the same run.
+#[test]
+fn a_file_without_a_header_is_read_by_numbers() {
+    let with = "text\tlabel\nslow film\tbad\nwarm film\tgood\nslow\tbad\n";
+    let without = with.split_once('\n').unwrap().1;
+    let turned = "bad,slow film\ngood,warm film\nbad,slow\n";
+    let folder = Folder::new(&[("with.tsv", with), ("without.tsv", without), ("turned.csv", turned)]);
+    let model = golden("bert-bare");
+    let weights = |file: &str, extra: &[&str]| {
+        let (train, output) = (folder.at(file), folder.at(&format!("{file}.out")));
+        let mut args = vec!["train", "--train", &train, "--dev", &train];
+        args.extend(["--model", &model, "-o", &output, "--epochs", "1", "--threads", "1"]);
+        args.extend(extra);
+        let run = exegete(&args);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        fs::read(Path::new(&output).join("model.safetensors")).unwrap()
+    };
+    let expected = weights("with.tsv", &[]);
+    assert!(weights("without.tsv", &["--no-header"]) == expected, "numbered columns are other rows");
+    let named = ["--no-header", "--text-column", "last", "--label-column", "1"];
+    assert!(weights("turned.csv", &named) == expected, "chosen columns are other rows");
+}
+
+/// A loss without end is an error that says where it happened and what helps.
+#[test]
+fn an_exploding_loss_is_named_with_step_and_rate() {
+    let folder = Folder::new(&[("train.tsv", &rows())]);
+    let (train, output, model) = (folder.at("train.tsv"), folder.at("out"), golden("bert-sequence"));
+    let run = exegete(&[
+        "train",
+        "--train",
+        &train,
+        "--model",
+        &model,
+        "-o",
+        &output,
+        "--optimiser",
+        "sgd",
+        "--rate",
+        "1e30",
+        "--schedule",
+        "constant",
+        "--clip",
+        "0",
+    ]);
+    assert_error(&run, &["diverged in step 2", "learning rate 1e30", "lower the rate"]);
 }
 
 /// Texts of the excluded files are not learned from, however they are written.

@@ -1,8 +1,10 @@
 //! (x − x′) ⊙ ∫₀¹ ∂F/∂x (x′ + α(x − x′)) dα. M. Sundararajan, A. Taly, Q. Yan, *Axiomatic attribution for deep
-//! networks*, 2017. The path lies in the activations of the job's site.
+//! networks*, 2017. The path lies in the activations of the job's site; `sequential.rs` has one a token.
 
-use super::path::{Line, Path, along, found, mean, times, weighted};
-use crate::parameter::{POSITIVE, Parameter, Takes, names};
+use super::integral::{Effort, Growing, Integral, largest_change, share};
+use super::path::{Line, Path, along, found, mean, times};
+use super::sequential;
+use crate::parameter::{POSITIVE, Parameter, Takes, name_of, names};
 use crate::quadrature::{LejaQuadrature, QuadratureRule};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Arguments, Baseline, Question, RawAttribution, Reduce};
@@ -33,6 +35,11 @@ pub const INFO: Info = Info {
             takes: Takes::Choice { of: &names(&QuadratureRule::NAMES), default: None },
             help: "how the points of `steps` lie, and only with it; `gauss_legendre` unless said",
         },
+        Parameter::choice(
+            "path",
+            &names(&WAYS),
+            "one way for all tokens together, or one a token with all others as the text has them",
+        ),
     ],
     axioms: &[
         Axiom::Completeness,
@@ -48,44 +55,49 @@ pub const INFO: Info = Info {
     new: New::Scores(|arguments| Ok(Box::new(IntegratedGradients::new(arguments)?))),
 };
 
-/// How the integral is computed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Points {
-    /// More and more until the result is good to a tolerance.
-    Tolerance(f64),
-    /// As many as asked.
-    Fixed(QuadratureRule, usize),
+/// Which way leads from a baseline to the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// One straight line for all tokens at once.
+    Straight,
+    /// One a token, with all others as the text has them.
+    Sequential,
 }
 
+const WAYS: [(&str, Way); 2] = [("straight", Way::Straight), ("sequential", Way::Sequential)];
+
 struct IntegratedGradients {
-    points: Points,
+    effort: Effort,
+    way: Way,
 }
 
 impl IntegratedGradients {
     fn new(arguments: &mut Arguments) -> Result<Self> {
+        let way = arguments.choice("path", &WAYS)?;
         let (steps, tolerance) = (arguments.optional_count("steps")?, arguments.number("tolerance")?);
-        let points = match (steps, arguments.optional_choice("rule", &QuadratureRule::NAMES)?) {
+        let effort = match (steps, arguments.optional_choice("rule", &QuadratureRule::NAMES)?) {
             (Some(_), _) if arguments.is_given("tolerance") => {
                 return Err(Error::Request(
                     "steps fixes the count and tolerance leaves it open; give one".into(),
                 ));
             }
-            (Some(steps), rule) => Points::Fixed(rule.unwrap_or(QuadratureRule::GaussLegendre), steps),
+            (Some(steps), rule) => Effort::Fixed(rule.unwrap_or(QuadratureRule::GaussLegendre), steps),
             (None, Some(rule)) => {
                 return Err(Error::Request(format!("rule={rule} needs a count, such as steps=50")));
             }
-            (None, None) => Points::Tolerance(tolerance),
+            (None, None) => Effort::Tolerance(tolerance),
         };
-        Ok(Self { points })
+        Ok(Self { effort, way })
     }
 
-    /// What each path brings.
+    /// What the way from each baseline brings.
     fn integrals(&self, job: &Question<'_>) -> Result<Vec<Integral>> {
-        match self.points {
-            Points::Fixed(rule, count) => {
+        match (self.way, self.effort) {
+            (Way::Sequential, effort) => sequential::integrals(job, effort),
+            (Way::Straight, Effort::Fixed(rule, count)) => {
                 Path::all(job, job.site)?.iter().map(|path| fixed(job, path, rule, count)).collect()
             }
-            Points::Tolerance(tolerance) => {
+            (Way::Straight, Effort::Tolerance(tolerance)) => {
                 let info = job.info(job.site)?;
                 Line::all(job, job.site)?.iter().map(|line| adaptive(job, info, line, tolerance)).collect()
             }
@@ -93,58 +105,42 @@ impl IntegratedGradients {
     }
 }
 
-/// Two levels of refinement differ by one point in so many.
-const LEVEL: usize = 10;
-
-struct Integral {
-    scores: Array,
-    /// F at the end minus F at the start.
-    difference: f64,
-    points: usize,
-    /// The largest change of any token in the last refinement, relative to the largest token.
-    change: Option<f64>,
-    reached: bool,
-}
-
 fn fixed(job: &Question<'_>, path: &Path, rule: QuadratureRule, points: usize) -> Result<Integral> {
     let gradient = along(job, path, &rule.points(points), |rows| job.slopes(rows, job.site))?;
     let scores = times(gradient, &path.delta);
-    Ok(Integral { scores, difference: path.difference, points, change: None, reached: true })
+    Ok(Integral { scores, difference: path.difference, points, change: None, note: None })
 }
 
 /// More and more points until neither the sum nor any token moves any more: a gap alone can close by cancellation.
 fn adaptive(job: &Question<'_>, info: &SiteInfo, line: &Line, tolerance: f64) -> Result<Integral> {
-    let mut ladder = LejaQuadrature::new();
-    let first = line.points(job, ladder.alphas())?;
+    let mut growing = Growing::new();
+    let first = line.points(job, growing.next())?;
     let delta = found(first.delta)?;
-    let at = |alpha: f64| found(ladder.alphas().iter().position(|&a| a == alpha)).map(|i| first.values[i]);
+    let at = |alpha: f64| found(growing.next().iter().position(|&a| a == alpha)).map(|i| first.values[i]);
     let difference = at(1.0)? - at(0.0)?;
     let products = |gradients: Vec<Array>| gradients.into_iter().map(|g| times(g, &delta));
-    let mut all: Vec<Array> = products(first.gradients).collect();
-    let sums: Vec<Vec<f64>> = all.iter().map(|values| tokens(info, values)).collect();
-    ladder.centre_on(|a, b| largest_change(&sums[a], &sums[b]));
+    growing.add(products(first.gradients), |values| tokens(info, values));
     loop {
-        let scores = weighted(&all, &ladder.weights())?;
-        let now = tokens(info, &scores);
+        let [scores, before] = growing.levels()?;
+        let (now, before) = (tokens(info, &scores), tokens(info, &before));
         let gap = Completeness::new(now.iter().copied(), difference).gap;
         let largest = now.iter().fold(0.0, |top: f64, v| top.max(v.abs()));
-        let earlier = all.len() - all.len().div_ceil(LEVEL);
-        let before = tokens(info, &weighted(&all[..earlier], &ladder.weights_of(earlier))?);
-        let moved = largest_change(&now, &before);
-        let change = if moved == 0.0 { 0.0 } else { moved / largest };
+        let change = share(largest_change(&now, &before), largest);
         let reached = gap <= tolerance && change <= tolerance;
-        let room = 2 * all.len() * delta.len() * size_of::<f32>() <= job.driver.memory_bytes / 2;
-        let more = if reached || !room { Vec::new() } else { ladder.grow() };
-        if more.is_empty() {
-            let points = all.len();
-            return Ok(Integral { scores, difference, points, change: Some(change), reached });
+        if reached || !growing.grow(job.driver.memory_bytes / 2) {
+            let points = growing.points();
+            let note = (!reached).then(|| {
+                format!(
+                    "the tolerance was not reached with {points} points{}; the largest change of a token was {:.1} %",
+                    growing.end(),
+                    100.0 * change
+                )
+            });
+            return Ok(Integral { scores, difference, points, change: Some(change), note });
         }
-        all.extend(products(line.points(job, &more)?.gradients));
+        let more = line.points(job, growing.next())?.gradients;
+        growing.add(products(more), |values| tokens(info, values));
     }
-}
-
-fn largest_change(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).fold(0.0, |top: f64, (a, b)| top.max((a - b).abs()))
 }
 
 fn tokens(info: &SiteInfo, values: &Array) -> Vec<f64> {
@@ -154,22 +150,29 @@ fn tokens(info: &SiteInfo, values: &Array) -> Vec<f64> {
 
 impl Method for IntegratedGradients {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
-        match self.points {
-            Points::Tolerance(tolerance) => params([("tolerance", tolerance.into())]),
-            Points::Fixed(rule, count) => {
+        let mut params = match self.effort {
+            Effort::Tolerance(tolerance) => params([("tolerance", tolerance.into())]),
+            Effort::Fixed(rule, count) => {
                 params([("rule", rule.to_string().into()), ("steps", count.into())])
             }
+        };
+        // Without another word integrated gradients are those of the straight way.
+        if self.way != Way::Straight {
+            params.insert("path".into(), name_of(&WAYS, &self.way).into());
         }
+        params
     }
 
     fn baselines(&self) -> &'static [Baseline] {
         &[Baseline::Zero]
     }
 
-    fn most_rows(&self, _units: usize) -> Option<usize> {
-        match self.points {
-            Points::Tolerance(_) => None,
-            Points::Fixed(_, count) => Some(count + 2),
+    fn most_rows(&self, tokens: usize) -> Option<usize> {
+        match (self.way, self.effort) {
+            (Way::Straight, Effort::Tolerance(_)) => None,
+            (Way::Straight, Effort::Fixed(_, count)) => Some(count + 2),
+            (Way::Sequential, Effort::Tolerance(_)) => Some(tokens.saturating_mul(LejaQuadrature::MOST) + 1),
+            (Way::Sequential, Effort::Fixed(_, count)) => Some(tokens.saturating_mul(count + 1) + 1),
         }
     }
 
@@ -182,15 +185,7 @@ impl Method for IntegratedGradients {
             points += integral.points;
             difference += share * integral.difference;
             change = integral.change.map(|own| change.map_or(own, |before| before.max(own)));
-            if !integral.reached {
-                let why =
-                    if integral.points < LejaQuadrature::MOST { ", all that the memory holds" } else { "" };
-                notes.push(format!(
-                    "the tolerance was not reached with {} points{why}; the largest change of a token was {:.1} %",
-                    integral.points,
-                    100.0 * integral.change.unwrap_or(0.0)
-                ));
-            }
+            notes.extend(integral.note);
             scores.push(integral.scores);
         }
         let mut explained =

@@ -8,7 +8,7 @@ pub(super) struct Line {
     row: Row,
     site: Site,
     /// x′; none where it is zero.
-    start: Option<Array>,
+    pub(super) start: Option<Array>,
 }
 
 /// A line whose ends were run.

@@ -168,8 +168,9 @@ fn the_defaults_of_the_schema_are_those_in_use() {
         }
     }
     assert!(equal > 50, "{equal}");
-    // Parameters of other rules, a default that reports leave out, and empty lists.
+    // Parameters of other rules, defaults that reports leave out, and empty lists.
     let expected = [
+        "integrated_gradients path",
         "lrp bias",
         "lrp gamma",
         "lrp alpha",

@@ -110,23 +110,29 @@ pub struct Config {
     pub source: String,
 }
 
+/// The `config.json` of a folder: its path for messages, and its text.
+pub(crate) fn read_config(dir: &Path) -> Result<(String, String)> {
+    let path = dir.join("config.json");
+    if !dir.is_dir() {
+        return Err(fault(
+            dir.display(),
+            "there is no such folder; give the path of a Hugging Face model folder",
+        ));
+    }
+    if !path.exists() {
+        return Err(fault(
+            dir.display(),
+            "holds no config.json; give the path of a Hugging Face model folder",
+        ));
+    }
+    Ok((path.display().to_string(), read_text(&path)?))
+}
+
 impl Config {
     /// Reads and checks the `config.json` of a folder.
     pub fn read(dir: &Path) -> Result<Self> {
-        let path = dir.join("config.json");
-        if !dir.is_dir() {
-            return Err(fault(
-                dir.display(),
-                "there is no such folder; give the path of a Hugging Face model folder",
-            ));
-        }
-        if !path.exists() {
-            return Err(fault(
-                dir.display(),
-                "holds no config.json; give the path of a Hugging Face model folder",
-            ));
-        }
-        Self::parse_at(&path.display().to_string(), read_text(&path)?)
+        let (place, text) = read_config(dir)?;
+        Self::parse_at(&place, text)
     }
 
     /// Checks the text of a `config.json`.
@@ -160,7 +166,7 @@ impl Config {
         layer * self.num_hidden_groups / self.num_hidden_layers
     }
 
-    fn parse_at(place: &str, text: String) -> Result<Self> {
+    pub(crate) fn parse_at(place: &str, text: String) -> Result<Self> {
         let fields = Fields::parse(place, &text)?;
         let (model_type, family) = family::known_type(&fields)?;
         family::refuse(&fields)?;

@@ -12,6 +12,9 @@ mod length;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod words;
+
+pub use words::{MARKERS, VOCABULARY_FILE, WordTokenizer, WordVocabulary};
 
 use crate::config::Config;
 use crate::fault::fault;
@@ -21,6 +24,48 @@ use length::Cut;
 use settings::TrainingSettings;
 use std::path::Path;
 use tokenizers::tokenizer::{Encoding, Model, OffsetType, PostProcessor, PreTokenizer};
+
+/// What every tokenizer does, whatever its tokens are.
+pub trait Tokenize: Send + Sync {
+    /// The tokens of an example with the bytes they came from, cut to at most this many.
+    fn encode_within(&self, example: &Example, max_tokens: usize) -> Result<Encoded>;
+
+    /// The longest input in tokens, special ones included.
+    fn max_tokens(&self) -> usize;
+
+    /// The number of a vocabulary string.
+    fn token_id(&self, piece: &str) -> Option<u32>;
+
+    /// The vocabulary string of a number.
+    fn piece(&self, id: u32) -> Option<String>;
+
+    /// The token that stands for a hidden word, where there is one.
+    fn mask_id(&self) -> Option<u32> {
+        None
+    }
+}
+
+impl Tokenize for Tokenizer {
+    fn encode_within(&self, example: &Example, max_tokens: usize) -> Result<Encoded> {
+        Self::encode_within(self, example, max_tokens)
+    }
+
+    fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    fn token_id(&self, piece: &str) -> Option<u32> {
+        Self::token_id(self, piece)
+    }
+
+    fn piece(&self, id: u32) -> Option<String> {
+        Self::piece(self, id)
+    }
+
+    fn mask_id(&self) -> Option<u32> {
+        self.mask
+    }
+}
 
 /// The tokenizer of one model.
 #[derive(Debug)]

@@ -15,6 +15,12 @@ pub struct Metrics {
     pub accuracy: Option<f64>,
     /// The unweighted mean over classes of F1, a class that is neither there nor predicted counting as 0; none for numbers.
     pub macro_f1: Option<f64>,
+    /// F1 of the positive class; none for numbers.
+    #[serde(default)]
+    pub f1: Option<f64>,
+    /// The chance that a row of the positive class scores above one of the others, ties counting ½; none where either is missing.
+    #[serde(default)]
+    pub auc: Option<f64>,
     /// Pearson's correlation; for numbers only.
     pub pearson: Option<f64>,
 }
@@ -29,29 +35,36 @@ pub enum Metric {
     MacroF1,
     /// The lowest loss.
     Loss,
+    /// The highest F1 of the positive class.
+    F1,
+    /// The highest area under the curve of the positive class.
+    Auc,
 }
 
 impl Metric {
     /// The figure, the larger the better.
-    pub(super) fn read(self, metrics: &Metrics) -> f64 {
+    pub fn read(self, metrics: &Metrics) -> f64 {
         let figure = match self {
             Self::Accuracy => metrics.accuracy,
             Self::MacroF1 => metrics.macro_f1,
+            Self::F1 => metrics.f1,
+            Self::Auc => metrics.auc,
             Self::Loss => None,
         };
         figure.unwrap_or(-metrics.loss)
     }
 }
 
-/// Runs a model over labelled rows.
+/// Runs a model over labelled rows; F1 and AUC are those of the last class.
 pub fn evaluate(model: &dyn Model, samples: &[Sample], memory_bytes: usize) -> Result<Metrics> {
-    measure(model, samples, memory_bytes, &Arc::default())
+    measure(model, samples, None, memory_bytes, &Arc::default())
 }
 
 /// The same, until it is told to stop.
 pub(super) fn measure(
     model: &dyn Model,
     samples: &[Sample],
+    positive: Option<usize>,
     memory_bytes: usize,
     stop: &Arc<AtomicBool>,
 ) -> Result<Metrics> {
@@ -65,7 +78,7 @@ pub(super) fn measure(
         loss -= target.value_of(model.card(), logits)?;
     }
     let classes = model.card().labels.len();
-    let mut tally = Tally { hits: vec![[0; 3]; classes], right: 0, pairs: Vec::new() };
+    let mut tally = Tally::new(classes, positive.unwrap_or(classes.saturating_sub(1)));
     for (sample, logits) in samples.iter().zip(&logits) {
         tally.add(&sample.label, logits)?;
     }
@@ -76,6 +89,8 @@ pub(super) fn measure(
         loss: loss / count,
         accuracy: (!numbers).then(|| tally.right as f64 / count),
         macro_f1: (!numbers).then(|| tally.macro_f1()),
+        f1: (!numbers).then(|| tally.hits.get(tally.positive).map_or(0.0, f1)),
+        auc: auc(&tally.scores),
         pearson: numbers.then(|| pearson(&tally.pairs)),
     })
 }
@@ -87,23 +102,23 @@ struct Tally {
     right: usize,
     /// Right and predicted numbers.
     pairs: Vec<(f64, f64)>,
+    /// The class of F1 and AUC.
+    positive: usize,
+    /// How much speaks for that class in each row, and whether it is right.
+    scores: Vec<(f64, bool)>,
 }
 
 impl Tally {
+    fn new(classes: usize, positive: usize) -> Self {
+        let (hits, pairs, scores) = (vec![[0; 3]; classes], Vec::new(), Vec::new());
+        Self { hits, right: 0, pairs, positive, scores }
+    }
+
     fn add(&mut self, label: &Label, logits: &Logits) -> Result<()> {
-        let best = |values: &mut dyn Iterator<Item = f64>| {
-            values.enumerate().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map_or(0, |(i, _)| i)
-        };
-        let predicted = best(&mut logits.data.iter().copied());
-        let (gold, said): (Vec<usize>, Vec<usize>) = match label {
-            Label::Class(class) => (vec![*class], vec![predicted]),
-            Label::Soft(shares) => (vec![best(&mut shares.iter().map(|&s| s.into()))], vec![predicted]),
-            Label::Labels(shares) => {
-                let on = |values: &mut dyn Iterator<Item = bool>| -> Vec<usize> {
-                    values.enumerate().filter_map(|(i, on)| on.then_some(i)).collect()
-                };
-                (on(&mut shares.iter().map(|&s| s > 0.5)), on(&mut logits.data.iter().map(|&z| z > 0.0)))
-            }
+        let gold = right_classes(label);
+        let said = match label {
+            Label::Class(_) | Label::Soft(_) => vec![largest(logits.data.iter().copied())],
+            Label::Labels(_) => above(logits.data.iter().copied(), 0.0),
             Label::Value(value) => {
                 let said = logits.data.first().copied().unwrap_or_default();
                 self.pairs.push(((*value).into(), said));
@@ -113,6 +128,8 @@ impl Tally {
                 return Err(Error::Unsupported("only labels of whole texts are evaluated".into()));
             }
         };
+        let several = matches!(label, Label::Labels(_));
+        self.scores.push((odds(&logits.data, self.positive, several), gold.contains(&self.positive)));
         self.right += usize::from(gold == said);
         for (class, hits) in self.hits.iter_mut().enumerate() {
             match (gold.contains(&class), said.contains(&class)) {
@@ -129,12 +146,66 @@ impl Tally {
     }
 
     fn macro_f1(&self) -> f64 {
-        let f1 = |&[hit, over, missed]: &[usize; 3]| match 2 * hit + over + missed {
-            0 => 0.0,
-            total => 2.0 * hit as f64 / total as f64,
-        };
         self.hits.iter().map(f1).sum::<f64>() / self.hits.len().max(1) as f64
     }
+}
+
+/// The classes that a label of a whole text names: one, or with several labels any number; none for numbers.
+pub(super) fn right_classes(label: &Label) -> Vec<usize> {
+    match label {
+        Label::Class(class) => vec![*class],
+        Label::Soft(shares) => vec![largest(shares.iter().map(|&share| share.into()))],
+        Label::Labels(shares) => above(shares.iter().map(|&share| share.into()), 0.5),
+        Label::Value(_) | Label::Tokens(_) | Label::Span(..) => Vec::new(),
+    }
+}
+
+/// The index of the largest value, the lowest of several.
+fn largest(values: impl Iterator<Item = f64>) -> usize {
+    values.enumerate().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map_or(0, |(i, _)| i)
+}
+
+fn above(values: impl Iterator<Item = f64>, least: f64) -> Vec<usize> {
+    values.enumerate().filter_map(|(i, value)| (value > least).then_some(i)).collect()
+}
+
+/// F1 from true positives, false positives and false negatives.
+fn f1(&[hit, over, missed]: &[usize; 3]) -> f64 {
+    match 2 * hit + over + missed {
+        0 => 0.0,
+        total => 2.0 * hit as f64 / total as f64,
+    }
+}
+
+/// ln p/(1−p) of a class, which orders rows as p does and does not run into 1.
+fn odds(logits: &[f64], class: usize, several: bool) -> f64 {
+    let own = logits.get(class).copied().unwrap_or_default();
+    if several {
+        return own;
+    }
+    let others = || logits.iter().enumerate().filter(|(i, _)| *i != class).map(|(_, &z)| z);
+    let most = others().fold(f64::NEG_INFINITY, f64::max);
+    if most == f64::NEG_INFINITY {
+        // Every other class is ruled out; the difference of two infinities would be no number.
+        return f64::INFINITY;
+    }
+    own - most - others().map(|z| (z - most).exp()).sum::<f64>().ln()
+}
+
+/// The share of pairs, one right and one not, in which the right one scores higher, ties counting ½ (Mann and Whitney 1947).
+fn auc(scores: &[(f64, bool)]) -> Option<f64> {
+    let positives = scores.iter().filter(|(_, right)| *right).count();
+    let pairs = positives as f64 * (scores.len() - positives) as f64;
+    let mut sorted = scores.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut below, mut won) = (0.0, 0.0);
+    for tied in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let right = tied.iter().filter(|(_, right)| *right).count() as f64;
+        let wrong = tied.len() as f64 - right;
+        won += right * (below + 0.5 * wrong);
+        below += wrong;
+    }
+    (pairs > 0.0).then(|| won / pairs)
 }
 
 fn pearson(pairs: &[(f64, f64)]) -> f64 {
@@ -160,7 +231,7 @@ mod tests {
     /// Worked out by hand: class 0 has F1 2/3, class 1 has 4/5, class 2 is never seen.
     #[test]
     fn f1_by_hand() {
-        let mut tally = Tally { hits: vec![[0; 3]; 3], right: 0, pairs: Vec::new() };
+        let mut tally = Tally::new(3, 2);
         for (gold, said) in [(0, 0), (0, 1), (1, 1), (1, 1)] {
             let z: Vec<f64> = (0..3).map(|class| f64::from(u8::from(class == said))).collect();
             tally.add(&Label::Class(gold), &logits(&z)).unwrap();
@@ -168,6 +239,27 @@ mod tests {
         assert_eq!(tally.right, 3);
         assert!((tally.macro_f1() - (2.0 / 3.0 + 0.8) / 3.0).abs() < 1e-12);
         assert!(tally.add(&Label::Class(3), &logits(&[0.0; 3])).is_err());
+    }
+
+    /// Two classes with p₁ .1, .4, .8 for three of the first and .4, .9 for two of the second.
+    #[test]
+    fn auc_counts_ties_half_and_f1_is_of_the_positive_class() {
+        let mut tally = Tally::new(2, 1);
+        for (gold, p) in [(0, 0.1_f64), (0, 0.4), (0, 0.8), (1, 0.4), (1, 0.9)] {
+            tally.add(&Label::Class(gold), &logits(&[(1.0 - p).ln(), p.ln()])).unwrap();
+        }
+        // Of six pairs four are won and one is tied; ties that count nothing would give .666667.
+        assert!((auc(&tally.scores).unwrap() - 0.75).abs() < 1e-7);
+        let untied: Vec<(f64, bool)> =
+            tally.scores.iter().map(|&(z, right)| (z - 1e-9 * f64::from(u8::from(right)), right)).collect();
+        assert!((auc(&untied).unwrap() - 4.0 / 6.0).abs() < 1e-7, "the planted fault does not show");
+        assert!((f1(&tally.hits[1]) - 0.5).abs() < 1e-7);
+        assert_eq!(auc(&tally.scores[..3]), None);
+        // One against the rest; and a class that alone is possible is certain.
+        assert_eq!(odds(&[f64::NEG_INFINITY, 1.0], 1, false), f64::INFINITY);
+        let z = [1.0, 2.0, 3.0];
+        let p = 2.0_f64.exp() / z.iter().map(|z: &f64| z.exp()).sum::<f64>();
+        assert!((odds(&z, 1, false) - (p / (1.0 - p)).ln()).abs() < 1e-12);
     }
 
     #[test]

@@ -1,9 +1,10 @@
-use super::evaluate::{Metric, Metrics, measure};
+use super::evaluate::{Metric, Metrics, measure, right_classes};
 use super::lock::Lock;
-use super::schedule::{key, order, share};
+use super::schedule::{batches, key, share};
+use super::settings::{Keep, Schedule};
 use super::state::{self, Progress};
 use super::{Sample, Trainer, TrainingStep};
-use exegete_core::{Error, Result};
+use exegete_core::{Error, Label, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub struct Epoch {
     pub train_loss: f64,
     /// On the rows held out, where there are any.
     pub dev: Option<Metrics>,
-    /// Whether the model was the best so far and was kept.
+    /// Whether the model was written: it was the best so far, or the last one is to be kept.
     pub kept: bool,
     /// Spent in steps.
     pub seconds: f64,
@@ -87,32 +88,35 @@ pub fn fit(
     run: &TrainingRun<'_>,
     watch: &mut dyn FnMut(&Event<'_>) -> Result<()>,
 ) -> Result<Vec<Epoch>> {
-    if data.train.is_empty() {
-        return Err(Error::Input("there are no rows to learn from".into()));
-    }
+    check(trainer, data, run.metric)?;
     let _lock = Lock::take(run.output)?;
     let settings = trainer.settings.clone();
     let identity = state::identity(trainer, data, run.metric);
-    let batches = data.train.len().div_ceil(settings.batch);
-    let total = batches * settings.epochs;
+    let lengths: Vec<usize> = data.train.iter().map(|sample| sample.row.encoded.len()).collect();
+    let each = data.train.len().div_ceil(settings.batch);
+    let total = each * settings.epochs;
     let mut progress = Progress::new(identity);
     if state::resume(trainer, run.output, &mut progress)? {
-        watch(&Event::Resumed { steps: progress.epochs.len() * batches + progress.batch, total })?;
+        watch(&Event::Resumed { steps: progress.epochs.len() * each + progress.batch, total })?;
     } else {
         watch(&Event::Started { total })?;
         // A folder that cannot be written, or a full disk, shows now and not after an hour.
         state::save(trainer, run.output, &progress)?;
     }
-    while progress.epochs.len() < settings.epochs {
+    while progress.epochs.len() < settings.epochs && !out_of_patience(&progress, settings.patience) {
         let epoch = progress.epochs.len();
-        let order = order(data.train.len(), settings.seed, epoch);
-        for batch in order.chunks(settings.batch).skip(progress.batch) {
+        for batch in batches(&lengths, &settings, epoch).iter().skip(progress.batch) {
             let started = Instant::now();
-            let done = epoch * batches + progress.batch;
+            let done = epoch * each + progress.batch;
             let keys: Vec<u64> =
                 batch.iter().map(|&row| key(settings.seed, done as u64 + 1, row as u64)).collect();
             let samples: Vec<&Sample> = batch.iter().map(|&row| &data.train[row]).collect();
-            let step = trainer.step(&samples, &keys, share(done, total, settings.warmup))?;
+            let share = match settings.schedule {
+                Schedule::Linear => share(done, total, settings.warmup),
+                Schedule::Constant => 1.0,
+                Schedule::Halve => progress.plateau.share,
+            };
+            let step = trainer.step(&samples, &keys, share)?;
             progress.batch += 1;
             progress.loss += step.loss * batch.len() as f64;
             progress.seconds += started.elapsed().as_secs_f64();
@@ -139,17 +143,51 @@ pub fn fit(
     Ok(progress.epochs)
 }
 
+/// What would only show after the first epoch, or not at all.
+fn check(trainer: &Trainer, data: &Data, metric: Metric) -> Result<()> {
+    let Trainer { settings, .. } = trainer;
+    if data.train.is_empty() {
+        return Err(Error::Input("there are no rows to learn from".into()));
+    }
+    if data.dev.is_empty() && (settings.schedule == Schedule::Halve || settings.patience.is_some()) {
+        let what = "halving the rate and patience need rows to measure on; give a dev file";
+        return Err(Error::Request(what.into()));
+    }
+    let classes = trainer.model().card().labels.len();
+    let positive = settings.positive.unwrap_or(classes.saturating_sub(1));
+    let numbers = data.dev.iter().any(|sample| matches!(sample.label, Label::Value(_)));
+    let rows = data.dev.iter().filter(|sample| right_classes(&sample.label).contains(&positive)).count();
+    if metric == Metric::Auc && !data.dev.is_empty() && !numbers && (rows == 0 || rows == data.dev.len()) {
+        let what = "the area under the curve needs dev rows with and without the positive class";
+        return Err(Error::Request(format!("{what}; choose another metric")));
+    }
+    Ok(())
+}
+
+/// Whether so many epochs in a row brought nothing better that the run ends.
+fn out_of_patience(progress: &Progress, patience: Option<usize>) -> bool {
+    patience.is_some_and(|most| progress.epochs.len() - progress.best_epoch >= most)
+}
+
 /// Measures the model, and keeps it where it is the best so far; without rows to measure on, the last one is kept.
 fn end_epoch(trainer: &Trainer, data: &Data, run: &TrainingRun<'_>, progress: &mut Progress) -> Result<()> {
     trainer.check_finite()?;
     let memory = trainer.settings.memory_bytes;
     let measured = !data.dev.is_empty();
-    let dev = measured.then(|| measure(trainer.model(), &data.dev, memory, &run.stop)).transpose()?;
+    let dev = measured
+        .then(|| measure(trainer.model(), &data.dev, trainer.settings.positive, memory, &run.stop))
+        .transpose()?;
     let figure = dev.as_ref().map(|metrics| run.metric.read(metrics));
-    let kept = figure.is_none() || figure > progress.best;
+    let better = figure.is_none() || figure > progress.best;
+    let kept = better || trainer.settings.keep == Keep::Last;
     if kept {
-        progress.best = figure;
         trainer.save(run.output)?;
+    }
+    if better {
+        (progress.best, progress.best_epoch) = (figure, progress.epochs.len() + 1);
+    }
+    if let Some(figure) = figure {
+        progress.plateau.see(figure);
     }
     progress.epochs.push(Epoch {
         epoch: progress.epochs.len() + 1,

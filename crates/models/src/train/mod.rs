@@ -7,6 +7,8 @@
 //! What is made small is a [`TrainingLoss`]: the supervised loss by default, or any function of the logits and of sites that
 //! it asks for, written on the same tape.
 
+mod class_weights;
+mod defaults;
 mod evaluate;
 mod fit;
 mod lock;
@@ -15,9 +17,11 @@ mod settings;
 mod start;
 mod state;
 
+pub use class_weights::ClassWeights;
+pub use defaults::{Recipe, TrainingDefaults};
 pub use evaluate::{Metric, Metrics, evaluate};
 pub use fit::{Data, Epoch, Event, TrainingRun, fit};
-pub use settings::TrainingSettings;
+pub use settings::{Keep, Reduction, Schedule, TrainingSettings};
 pub use start::{Start, TrainedHead};
 
 use crate::forward::cut;
@@ -28,11 +32,14 @@ use crate::run::Noise;
 use crate::weights::Param;
 use exegete_core::{Error, Example, Label, Learner, Model, Open, Result, Row, Site};
 pub use exegete_engine::Optimiser;
-use exegete_engine::{Context, Moments, ParamGrad, Update};
+use exegete_engine::{Context, Moments, ParamGrad, Tensor, Update};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+
+/// What helps a run whose numbers grew without end.
+const ADVICE: &str = "lower the rate, or clip gradients to a smaller length";
 
 /// Below this many tokens a thread, the sum of gradients costs more than the waiting it saves.
 const LEAST_TOKENS: usize = 64;
@@ -70,6 +77,10 @@ pub struct Trainer {
     dense: Vec<String>,
     /// What each parameter's rate is multiplied by, in the order of the names.
     shares: Vec<f64>,
+    /// The weight decay of each parameter, in the order of the names.
+    decays: Vec<f64>,
+    /// The longest row of each parameter, in the order of the names.
+    longest: Vec<Option<f64>>,
     moments: Vec<Moments<f32>>,
     steps: u64,
     /// Parameters that no file held and that start from random numbers.
@@ -105,11 +116,29 @@ impl Trainer {
             settings.optimiser.moments(len)
         });
         let moments = moments.collect();
+        settings.check_classes(model.parts.card.labels.len())?;
+        let goal = goal.weighted(&settings.class_weights);
+        let axes: Vec<usize> = names.iter().map(|name| model.parts.params[name].shape.len()).collect();
+        let decays = settings.decays(&names, &axes)?;
+        let longest = settings.longest_rows(&model.parts.groups, &names, &axes);
         let shares = settings.layer_shares(&model.parts.groups);
         let shares = names.iter().map(|name| shares[name.as_str()]).collect();
-        let word = &model.parts.network.embeddings.word.name;
+        let word = &model.parts.word.name;
         let dense = names.iter().filter(|name| ***name != **word).cloned().collect();
-        Ok(Self { model, settings, goal, names, dense, shares, moments, steps: 0, fresh, companions })
+        Ok(Self {
+            model,
+            settings,
+            goal,
+            names,
+            dense,
+            shares,
+            decays,
+            longest,
+            moments,
+            steps: 0,
+            fresh,
+            companions,
+        })
     }
 
     /// The model as it is now.
@@ -142,7 +171,9 @@ impl Trainer {
         let bad = |(_, param): &(&String, &Param<f32>)| !param.value.data().iter().all(|x| x.is_finite());
         match self.model.parts.params.iter().find(bad) {
             Some((name, _)) => {
-                Err(Error::Model(format!("training diverged: '{name}' is not finite; lower the rate")))
+                let (step, rate) = (self.steps, self.settings.rate);
+                let what = format!("'{name}' is not finite after step {step} at a rate of up to {rate:?}");
+                Err(Error::Model(format!("training diverged: {what}; {ADVICE}")))
             }
             None => Ok(()),
         }
@@ -155,60 +186,73 @@ impl Trainer {
 
     /// Learns from one batch. `keys` are the random keys of the rows' dropout; the rate is multiplied by `share`.
     pub fn step(&mut self, batch: &[&Sample], keys: &[u64], share: f64) -> Result<TrainingStep> {
-        let (losses, gradients) = self.gradient(batch, keys)?;
+        let rate = self.settings.rate * share;
+        let (losses, gradients) = self.gradient(batch, keys).map_err(|error| match error {
+            // The files were sound when they were read: what a step finds wrong with the weights is its own doing.
+            Error::Model(what) => self.diverged(rate, &what),
+            other => other,
+        })?;
         let loss = losses.iter().sum::<f64>() / losses.len() as f64;
         let ctx = self.model.parts.ctx.clone();
         let norm = gradients.iter().map(|gradient| gradient.squared_norm(&ctx)).sum::<f64>().sqrt();
         if !loss.is_finite() || !norm.is_finite() {
-            return Err(Error::Model(format!(
-                "training diverged in step {}: loss {loss}, gradient {norm}; lower the rate or the clipping",
-                self.steps + 1
-            )));
+            return Err(self.diverged(rate, &format!("loss {loss}, gradient {norm}")));
         }
         self.steps += 1;
         let scale = self.settings.clip.map_or(1.0, |most| (most / (norm + 1e-6)).min(1.0));
         let mut after = BTreeMap::new();
-        let each = self.names.iter().zip(&self.shares).zip(&mut self.moments).zip(&gradients);
-        for (((name, layer_share), moments), gradient) in each {
+        for (at, (name, moments)) in self.names.iter().zip(&mut self.moments).enumerate() {
+            if self.settings.freeze_words && **name == *self.model.parts.word.name {
+                continue;
+            }
             let param = &self.model.parts.params[name];
-            let rate = self.settings.rate * share * layer_share;
-            // Biases and norms have no direction that shrinking would favour.
-            let decay = if param.shape.len() >= 2 { self.settings.decay } else { 0.0 };
+            let (rate, decay) = (rate * self.shares[at], self.decays[at]);
             let update = Update { rate, decay, scale, step: self.steps };
             let optimiser = &self.settings.optimiser;
-            let value = ctx.install(|| optimiser.step(&ctx, &update, (&param.value, gradient), moments));
+            let value =
+                ctx.install(|| optimiser.step(&ctx, &update, (&param.value, &gradients[at]), moments));
+            let value = match self.longest[at] {
+                Some(most) => shortened(&value, most),
+                None => value,
+            };
             after.insert(name.clone(), value);
         }
         self.model = self.model.replaced(self.model.parts.card.clone(), after)?;
-        Ok(TrainingStep { loss, norm, rate: self.settings.rate * share })
+        Ok(TrainingStep { loss, norm, rate })
     }
 
-    /// The loss of each row, and the gradient of their mean for every parameter, in the order of their names.
+    fn diverged(&self, rate: f64, what: &str) -> Error {
+        let step = self.steps + 1;
+        Error::Model(format!("training diverged in step {step} at learning rate {rate:?}: {what}; {ADVICE}"))
+    }
+
+    /// The loss of each row, and the gradient of their mean or sum for every parameter, in the order of their names.
     pub fn gradient(&self, batch: &[&Sample], keys: &[u64]) -> Result<(Vec<f64>, Vec<ParamGrad<f32>>)> {
         let rows: Vec<Row> = batch.iter().map(|sample| sample.row.clone()).collect();
         let labels: Vec<Label> = batch.iter().map(|sample| sample.label.clone()).collect();
         if keys.len() != batch.len() {
             return Err(Error::Request(format!("{} rows but {} keys", batch.len(), keys.len())));
         }
-        let Parts { ctx, params, network, .. } = &self.model.parts;
+        let Parts { ctx, params, word, network, .. } = &self.model.parts;
         let mut losses = Vec::with_capacity(batch.len());
         let zero = |param: &Param<f32>| ParamGrad::zero(param.value.rows(), param.value.cols());
-        let mut words = zero(&network.embeddings.word);
+        let mut words = zero(word);
         let mut slopes: Vec<ParamGrad<f32>> = self.dense.iter().map(|name| zero(&params[name])).collect();
         for part in self.parts(&rows) {
             for (piece, pulled) in self.pull(&rows, &labels, keys, part) {
                 let Pulled { losses: lost, gradients, words: vectors } = pulled?;
                 losses.extend(lost.value.data().iter().map(|&loss| f64::from(loss)));
-                let ids = rows[piece].iter().flat_map(|row| row.encoded.tokens.iter().map(|token| token.id));
+                let tokens = rows[piece].iter().flat_map(|row| &row.encoded.tokens);
                 let vectors = vectors.iter().flat_map(|vectors| vectors.data().chunks_exact(vectors.cols()));
-                ids.zip(vectors).for_each(|(id, vector)| words.add_row(id as usize, vector));
+                let own = tokens.zip(vectors).filter(|(token, _)| network.reads_words(token));
+                own.for_each(|(token, vector)| words.add_row(token.id as usize, vector));
                 let found = slopes.iter_mut().zip(gradients);
                 let found = found.filter_map(|(slope, gradient)| Some((slope, gradient?)));
                 ctx.install(|| found.for_each(|(slope, gradient)| slope.add(ctx, gradient)));
             }
         }
         // The words' place among the names, which are sorted.
-        let at = self.dense.partition_point(|name| **name < *network.embeddings.word.name);
+        let at = self.dense.partition_point(|name| **name < *word.name);
         slopes.insert(at, words);
         Ok((losses, slopes))
     }
@@ -223,18 +267,21 @@ impl Trainer {
         part: Range<usize>,
     ) -> Vec<(Range<usize>, Result<Pulled<f32>>)> {
         let ctx = &self.model.parts.ctx;
-        let weight = 1.0 / rows.len() as f64;
+        let weight = match self.settings.reduction {
+            Reduction::Mean => 1.0 / rows.len() as f64,
+            Reduction::Sum => 1.0,
+        };
         let pull = |ctx: &Arc<Context<f32>>, piece: Range<usize>| {
             let lesson = LossBatch {
                 rows: &rows[piece.clone()],
                 labels: &labels[piece.clone()],
                 select: &self.dense,
-                words: true,
+                words: !self.settings.freeze_words,
                 keep: &self.goal.reads,
                 objective: &*self.goal.losses,
-                noise: self.settings.noise(&self.model.parts.config, &keys[piece.clone()]),
+                noise: self.settings.noise(&self.model.parts.blueprint, &keys[piece.clone()]),
             };
-            (piece, self.model.pulled(ctx, &self.model.parts.network, &lesson, weight))
+            (piece, self.model.pulled(ctx, &*self.model.parts.network, &lesson, weight))
         };
         let tokens: usize = rows[part.clone()].iter().map(|row| row.encoded.len()).sum();
         // Each piece has a gradient of its own, which must fit the memory as well.
@@ -264,9 +311,22 @@ impl Trainer {
     }
 }
 
+/// The same matrix, rows that are longer than this scaled down to it.
+fn shortened(value: &Tensor<f32>, most: f64) -> Tensor<f32> {
+    let (rows, cols) = (value.rows(), value.cols());
+    let mut data = value.data().to_vec();
+    for row in data.chunks_exact_mut(cols.max(1)) {
+        let length = row.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+        if length > most {
+            row.iter_mut().for_each(|x| *x *= (most / length) as f32);
+        }
+    }
+    Tensor::new(rows, cols, data)
+}
+
 impl TrainingSettings {
-    fn noise<'a>(&self, config: &crate::config::Config, keys: &'a [u64]) -> Option<Noise<'a>> {
-        let rates = self.dropout.map_or(config.dropout, |rate| config.uniform_dropout(rate));
+    fn noise<'a>(&self, blueprint: &crate::blueprint::Blueprint, keys: &'a [u64]) -> Option<Noise<'a>> {
+        let rates = blueprint.dropout(self.dropout);
         (rates != crate::config::Rates::default()).then_some(Noise { rates, keys })
     }
 }

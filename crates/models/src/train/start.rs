@@ -2,6 +2,7 @@
 
 use super::TrainingSettings;
 use crate::assemble::{Assembly, assemble};
+use crate::blueprint::Blueprint;
 use crate::checkpoint::{Checkpoint, MappedFiles};
 use crate::config::Config;
 use crate::default::{self, DEFAULT};
@@ -9,16 +10,16 @@ use crate::folder;
 use crate::opened::Opened;
 use crate::random::initial;
 use crate::save::companions;
-use crate::tokenizer::Tokenizer;
+use crate::small::{FirstValues, SmallStart, WordVectors};
 use crate::weights::{TensorSource, Wanted};
 use exegete_core::{Error, ParameterGroup, Result, Task};
 use exegete_engine::Tensor;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where the parameters come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Start {
     /// A Hugging Face folder of any head; what the new head lacks starts from random numbers.
     Folder(PathBuf),
@@ -26,6 +27,8 @@ pub enum Start {
     Default,
     /// The config and the tokenizer of a folder; every parameter starts from random numbers.
     Scratch(PathBuf),
+    /// A small model over the words of its training texts; every parameter starts from random numbers or word vectors.
+    Small(Box<SmallStart>),
 }
 
 /// What the trained model answers.
@@ -46,43 +49,67 @@ pub(super) struct Started {
 
 pub(super) fn open(start: &Start, head: &TrainedHead, settings: &TrainingSettings) -> Result<Started> {
     let given = match start {
-        Start::Folder(dir) | Start::Scratch(dir) => Config::read(dir)?,
-        Start::Default => default::config()?,
+        Start::Folder(dir) | Start::Scratch(dir) => Blueprint::read(dir)?,
+        Start::Default => Blueprint::Encoder(default::config()?),
+        Start::Small(small) => Blueprint::Small(small.small()),
     };
-    let config = Config::parse(retarget(&given, head)?)?;
+    let blueprint = retarget(&given, head)?;
     let tokenizer = match start {
-        Start::Folder(dir) | Start::Scratch(dir) => Tokenizer::open(dir, &config)?,
-        Start::Default => default::tokenizer(&config)?,
+        Start::Folder(dir) | Start::Scratch(dir) => blueprint.tokenizer(dir)?,
+        Start::Default => default::tokenizer(&blueprint)?,
+        Start::Small(small) => Arc::new(small.small().tokenizer()),
     };
     let stored = match start {
         Start::Folder(dir) => Some(Checkpoint::open(dir)?),
         Start::Default => Some(default::checkpoint()?),
-        Start::Scratch(_) => None,
-    };
-    let fingerprint = match &stored {
-        Some(checkpoint) => checkpoint.fingerprint(config.source.as_bytes()),
-        None => format!("scratch-{}", settings.seed),
+        Start::Scratch(_) | Start::Small(_) => None,
     };
     let (name, place, companions) = match start {
         Start::Folder(dir) | Start::Scratch(dir) => {
             (folder::name(dir), dir.display().to_string(), companions(dir)?)
         }
         Start::Default => (DEFAULT.to_owned(), "default model".to_owned(), default::companions()),
+        Start::Small(small) => (blueprint.family().to_owned(), "new model".to_owned(), small.companions()),
     };
-    let deviation = initializer_range(&given)?;
-    let source = Starting { stored, seed: settings.seed, deviation, fresh: Mutex::default() };
-    let threads = settings.threads;
-    let tokenizer = Some(tokenizer);
-    let model = assemble(&source, Assembly { name, place, config, tokenizer, fingerprint, threads })?;
+    let vectors = match start {
+        Start::Small(small) => small.vectors.clone(),
+        _ => None,
+    };
+    let fingerprint = match &stored {
+        Some(checkpoint) => checkpoint.fingerprint(blueprint.source().as_bytes()),
+        None => {
+            let words = vectors.as_ref().map_or_else(String::new, |vectors| format!("-{}", vectors.digest()));
+            format!("scratch-{}{words}", settings.seed)
+        }
+    };
+    let source =
+        Starting { stored, first: first_values(&given, vectors, settings.seed)?, fresh: Mutex::default() };
+    let (threads, tokenizer) = (settings.threads, Some(tokenizer));
+    let model = assemble(&source, Assembly { name, place, blueprint, tokenizer, fingerprint, threads })?;
     let fresh = source.fresh.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Started { model, fresh, companions })
+}
+
+/// The first value of a parameter by its name and shape.
+type FirstValue = Box<dyn Fn(&str, &[usize]) -> Tensor<f32> + Send + Sync>;
+
+fn first_values(blueprint: &Blueprint, vectors: Option<WordVectors>, seed: u64) -> Result<FirstValue> {
+    Ok(match blueprint {
+        Blueprint::Encoder(config) => {
+            let deviation = initializer_range(config)?;
+            Box::new(move |name, shape| initial(name, shape, seed, deviation))
+        }
+        Blueprint::Small(small) => {
+            let values = FirstValues::new(small.clone(), vectors, seed);
+            Box::new(move |name, shape| values.of(name, shape))
+        }
+    })
 }
 
 /// Parameters of a classifier: stored ones where they fit, random ones for a head that the file does not hold.
 struct Starting {
     stored: Option<Checkpoint>,
-    seed: u64,
-    deviation: f64,
+    first: FirstValue,
     fresh: Mutex<Vec<String>>,
 }
 
@@ -91,7 +118,7 @@ impl TensorSource<f32> for Starting {
         let &Wanted { name, shape, group } = wanted;
         let random = || {
             self.fresh.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
-            Ok(Some(initial(name, shape, self.seed, self.deviation)))
+            Ok(Some((self.first)(name, shape)))
         };
         let Some(stored) = &self.stored else { return random() };
         // A bare encoder's file leaves out the prefix that a classifier's has.
@@ -116,8 +143,24 @@ impl TensorSource<f32> for Starting {
     }
 }
 
+/// The same network as a classifier with these answers.
+fn retarget(given: &Blueprint, head: &TrainedHead) -> Result<Blueprint> {
+    let least = head.task.least_labels();
+    if head.labels.len() < least {
+        return Err(Error::Request(format!("{} labels, at least {least} are needed", head.labels.len())));
+    }
+    match given {
+        Blueprint::Encoder(config) => Ok(Blueprint::Encoder(Config::parse(classifier(config, head)?)?)),
+        Blueprint::Small(_) if head.task != given.task()? => {
+            let what = format!("small models classify; training one for {:?} is not supported", head.task);
+            Err(Error::Unsupported(what))
+        }
+        Blueprint::Small(small) => Ok(Blueprint::Small(small.with_labels(&head.labels)?)),
+    }
+}
+
 /// The config of the same encoder as a classifier with these answers.
-fn retarget(given: &Config, head: &TrainedHead) -> Result<String> {
+fn classifier(given: &Config, head: &TrainedHead) -> Result<String> {
     let class = given.family.class(&given.model_type).ok_or_else(|| {
         Error::Unsupported(format!("the model type '{}' cannot be trained", given.model_type))
     })?;
@@ -125,10 +168,6 @@ fn retarget(given: &Config, head: &TrainedHead) -> Result<String> {
     let Some((kind, problem)) = spelled else {
         return Err(Error::Unsupported(format!("training for {:?} is not supported", head.task)));
     };
-    let least = head.task.least_labels();
-    if head.labels.len() < least {
-        return Err(Error::Request(format!("{} labels, at least {least} are needed", head.labels.len())));
-    }
     let mut map: Map<String, Value> = serde_json::from_str(&given.source)
         .map_err(|e| Error::Model(format!("config.json: is no JSON object: {e}")))?;
     for stale in ["_name_or_path", "num_labels", "_num_labels", "torch_dtype", "dtype"] {

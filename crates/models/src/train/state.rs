@@ -1,19 +1,20 @@
 //! The state of an unfinished run, so that a killed one loses minutes and not hours.
 
+use super::schedule::Plateau;
 use super::{Data, Epoch, Metric, Sample, Trainer};
 use crate::checkpoint::{Checkpoint, Stored, write};
 use crate::fault::fault;
 use crate::partial;
 use crate::weights::matrix;
 use exegete_core::{ContentHash, Error, Result, sha256_hex};
-use exegete_engine::Tensor;
+use exegete_engine::{Moments, Tensor};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 /// Of the state and of what is drawn from a seed: a state of another version cannot be taken up.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const FILE: &str = "training_state.safetensors";
 /// The note of the file that holds the progress.
 const NOTE: &str = "exegete.training";
@@ -33,13 +34,27 @@ pub(super) struct Progress {
     pub(super) seconds: f64,
     /// The best figure so far.
     pub(super) best: Option<f64>,
+    /// The epoch of the best figure, from 1.
+    pub(super) best_epoch: usize,
+    /// The rate of the schedule that halves.
+    pub(super) plateau: Plateau,
     /// Steps of the optimiser.
     steps: u64,
 }
 
 impl Progress {
     pub(super) fn new(identity: RunParts) -> Self {
-        Self { identity, epochs: Vec::new(), batch: 0, loss: 0.0, seconds: 0.0, best: None, steps: 0 }
+        Self {
+            identity,
+            epochs: Vec::new(),
+            batch: 0,
+            loss: 0.0,
+            seconds: 0.0,
+            best: None,
+            best_epoch: 0,
+            plateau: Plateau::default(),
+            steps: 0,
+        }
     }
 }
 
@@ -51,7 +66,7 @@ pub(super) fn identity(trainer: &Trainer, data: &Data, metric: Metric) -> RunPar
     // Threads and memory change roundings, not the run.
     let settings = super::TrainingSettings { threads: 0, memory_bytes: 0, ..trainer.settings.clone() };
     let parts = &trainer.model.parts;
-    let start = format!("{} {}", parts.card.fingerprint, sha256_hex(parts.config.source.as_bytes()));
+    let start = format!("{} {}", parts.card.fingerprint, sha256_hex(parts.blueprint.source().as_bytes()));
     let parts = [
         ("version of the state", FORMAT.to_string()),
         ("settings", format!("{settings:?} {:?}", trainer.goal.reads)),
@@ -79,7 +94,9 @@ pub(super) fn save(trainer: &Trainer, dir: &Path, progress: &Progress) -> Result
     let mut tensors = Vec::new();
     for (name, moments) in trainer.names.iter().zip(&trainer.moments) {
         let param = &trainer.model.parts.params[name];
-        let parts = [("value", param.value.data()), ("first", &moments.first), ("second", &moments.second)];
+        let Moments { first, second, largest } = moments;
+        let parts =
+            [("value", param.value.data()), ("first", first), ("second", second), ("largest", largest)];
         for (kind, values) in parts.into_iter().filter(|(_, values)| !values.is_empty()) {
             tensors.push(Stored { name: format!("{kind}/{name}"), shape: &param.shape, values });
         }
@@ -125,6 +142,9 @@ pub(super) fn resume(trainer: &mut Trainer, dir: &Path, progress: &mut Progress)
         moments.first = read("first", name, moments.first.len())?;
         if !moments.second.is_empty() {
             moments.second = read("second", name, moments.second.len())?;
+        }
+        if !moments.largest.is_empty() {
+            moments.largest = read("largest", name, moments.largest.len())?;
         }
     }
     trainer.model = trainer.model.replaced(trainer.model.parts.card.clone(), values)?;

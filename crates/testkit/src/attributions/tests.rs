@@ -2,9 +2,10 @@ use super::*;
 use exegete_core::{Site, Target};
 use std::collections::BTreeSet;
 
-const METHODS: [&str; 10] = [
+const METHODS: [&str; 11] = [
     "attention",
     "conductance",
+    "grad_cam",
     "gradient_shap",
     "gradient_x_input",
     "infidelity",
@@ -39,7 +40,8 @@ fn every_case_reads_as_a_request() {
     for case in attributions().unwrap() {
         case.target.parse::<Target>().unwrap();
         case.site.parse::<Site>().unwrap();
-        let whole = !["attention", "infidelity", "sensitivity_max"].contains(&case.method.as_str());
+        let whole =
+            !["attention", "grad_cam", "infidelity", "sensitivity_max"].contains(&case.method.as_str());
         if whole {
             assert_eq!(case.expected.shape.len(), 2, "{}", case.name);
             assert_eq!(case.expected.shape[0], case.input.ids.len(), "{}", case.name);

@@ -14,6 +14,8 @@ pub(crate) struct Columns {
     /// Whether the model cannot do without a second text.
     pub(crate) needs_pair: bool,
     named: bool,
+    /// Whether columns go by their numbers, since there is no header.
+    pub(crate) numbered: bool,
 }
 
 /// The columns of one table, found in its header.
@@ -22,6 +24,8 @@ pub(crate) struct Indices {
     pair: Option<usize>,
     label: Option<usize>,
     width: usize,
+    /// What all rows must be as wide as.
+    first: &'static str,
 }
 
 impl Columns {
@@ -33,14 +37,25 @@ impl Columns {
             Some(name) => vec![name.clone()],
             None => defaults.iter().map(|&name| name.to_owned()).collect(),
         };
-        let texts: &[&str] = if needs_pair { &[first, "text"] } else { &["text", "sentence", "content"] };
-        let pairs: &[&str] = if needs_pair && ask.pair.is_none() { &[second, "pair"] } else { &[] };
+        let texts: &[&str] = if ask.no_header {
+            &["1"]
+        } else if needs_pair {
+            &[first, "text"]
+        } else {
+            &["text", "sentence", "content"]
+        };
+        let pairs: &[&str] = match needs_pair && ask.pair.is_none() {
+            true if ask.no_header => &["2"],
+            true => &[second, "pair"],
+            false => &[],
+        };
         Self {
             text: or(text_column, texts),
             pair: or(pair_column, pairs),
             label: label_column.clone(),
             needs_pair,
             named: text_column.is_some() || pair_column.is_some() || label_column.is_some(),
+            numbered: ask.no_header,
         }
     }
 
@@ -58,7 +73,30 @@ impl Columns {
         let text = place(&self.text)?;
         let pair = if self.pair.is_empty() { None } else { Some(place(&self.pair)?) };
         let label = self.label.as_ref().map(|name| place(std::slice::from_ref(name))).transpose()?;
-        Ok(Indices { text, pair, label, width: header.len() })
+        Ok(Indices { text, pair, label, width: header.len(), first: "the header" })
+    }
+
+    /// The places of the columns in a table without a header, whose first row is this wide.
+    pub(crate) fn count(&self, lines: &Lines, line: usize, width: usize) -> Result<Indices> {
+        let place = |wanted: &String| {
+            let number = match wanted.as_str() {
+                TextInput::LAST_COLUMN => Some(width),
+                wanted => wanted.parse::<usize>().ok(),
+            };
+            let place = number.and_then(|number| number.checked_sub(1)).filter(|&place| place < width);
+            place.ok_or_else(|| {
+                let what = format!("without a header the columns are 1 to {width}, or last");
+                lines.error(line, format!("no column '{wanted}'; {what}"))
+            })
+        };
+        let first = |wanted: &[String]| wanted.first().map(place).transpose();
+        let (text, pair) = (first(&self.text)?.unwrap_or_default(), first(&self.pair)?);
+        let label = self.label.as_ref().map(place).transpose()?;
+        if label.is_some_and(|label| label == text || Some(label) == pair) {
+            let what = "a column cannot hold both a text and the label; is the separator another one?";
+            return Err(lines.error(line, what));
+        }
+        Ok(Indices { text, pair, label, width, first: "the first row" })
     }
 
     /// The fields of one line of JSON.
@@ -95,7 +133,7 @@ impl Indices {
     /// The fields of one row, which must be as wide as the header.
     pub(crate) fn raw(&self, lines: &Lines, line: usize, mut fields: Vec<String>) -> Result<Raw> {
         if fields.len() != self.width {
-            let what = format!("the row has {} fields, the header {}", fields.len(), self.width);
+            let what = format!("the row has {} fields, {} {}", fields.len(), self.first, self.width);
             return Err(lines.error(line, what));
         }
         let label = self.label.map(|index| fields[index].clone());

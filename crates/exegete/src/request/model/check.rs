@@ -3,7 +3,8 @@
 use super::ModelRequest;
 use crate::conformance::{self, Check, ConformanceSubject, Extent};
 use crate::request::{Listener, Stop, check_stop};
-use crate::{Example, LoadOptions, Logits, Model, Plan, Precision, Row};
+use crate::small::MARKERS;
+use crate::{Example, LoadOptions, Logits, Model, Open, Plan, Precision, Row};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::sync::Arc;
@@ -44,16 +45,41 @@ pub fn run(request: &ModelRequest, stop: &Stop, tell: Listener<'_>) -> Result<Mo
     Ok(ModelCheck { passed: checks.iter().all(|check| check.passed), checks })
 }
 
-/// Sentences that suit the model's task: questions have a context, masked models a mask.
+/// Sentences that suit the model's task: questions have a context, masked models a mask, models of pairs a second text, and
+/// models of whole words are asked with words that they know.
 fn examples(model: &dyn Model) -> Result<Vec<Example>> {
-    let task = model.card().task;
+    let (task, open) = (model.card().task, model.require_open()?);
     let mask = if task.needs_mask() { Some(mask(model)?) } else { None };
-    let example = |sentence: &&str| match mask {
+    let sentences = own_sentences(open).unwrap_or_else(|| SENTENCES.map(str::to_owned).to_vec());
+    let example = |sentence: &String| match mask {
         _ if task.needs_pair() => super::example(task, "Where?", Some(sentence)),
         Some(mask) => super::example(task, &sentence.replacen(' ', &format!(" {mask} "), 1), None),
-        None => super::example(task, sentence, None),
+        None => {
+            let one = super::example(task, sentence, None);
+            if open.encode(&one).is_ok() { one } else { super::example(task, sentence, Some(&sentences[1])) }
+        }
     };
-    Ok(SENTENCES.iter().map(example).collect())
+    Ok(sentences.iter().map(example).collect())
+}
+
+/// Texts of a model's own words, where its vocabulary is one of whole words: texts of unknown words say the same thing
+/// everywhere, and a maximum over them has no derivative.
+fn own_sentences(open: &dyn Open) -> Option<Vec<String>> {
+    let markers = MARKERS.iter().zip(0..);
+    if !markers.into_iter().all(|(marker, id)| open.piece(id).as_deref() == Some(marker)) {
+        return None;
+    }
+    let first = MARKERS.len() as u32;
+    let words: Vec<String> = (first..first + 24).map_while(|id| open.piece(id)).collect();
+    let text = |(from, count): (usize, usize)| {
+        let words: Vec<&str> = words.iter().map(String::as_str).cycle().skip(from).take(count).collect();
+        words.join(" ")
+    };
+    // Two sentences each, since a model that reads by sentences weighs nothing in one.
+    let two = |(from, first, second): (usize, usize, usize)| {
+        format!("{}! {}", text((from, first)), text((from + first, second)))
+    };
+    Some([(0, 2, 3), (5, 1, 2), (8, 6, 6), (20, 2, 2)].map(two).to_vec())
 }
 
 /// How this model's tokenizer writes a mask.

@@ -21,7 +21,7 @@ pub(super) struct Rows {
 
 /// One row with its right answer.
 pub(super) struct Labelled {
-    example: Example,
+    pub(super) example: Example,
     label: Label,
     place: Place,
 }
@@ -96,6 +96,17 @@ impl Rows {
         }
     }
 
+    /// How many training rows have each class.
+    pub(super) fn counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.labels.len()];
+        for row in &self.train {
+            if let Label::Class(class) = row.label {
+                counts[class] += 1;
+            }
+        }
+        counts
+    }
+
     /// The rows as the model reads them.
     pub(super) fn data(&self, trainer: &Trainer) -> Result<Data> {
         type Encode = fn(&Trainer, &Example, Label) -> crate::Result<Sample>;
@@ -128,7 +139,8 @@ fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Ex
         input: Some(path.to_owned()),
         text_column: request.text_column.clone(),
         pair_column: request.pair_column.clone(),
-        label_column: with_label.then(|| request.label_column.clone()),
+        label_column: with_label.then(|| label_column(request).to_owned()),
+        no_header: request.no_header,
         ..TextInput::default()
     };
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt")) && with_label {
@@ -141,6 +153,12 @@ fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Ex
         rows.push((example, Place { file: file.clone(), line: source.line() }));
     }
     if rows.is_empty() { bail!("{file}: holds no rows") } else { Ok(rows) }
+}
+
+/// The column that holds the label.
+fn label_column(request: &TrainRequest) -> &str {
+    let default = if request.no_header { TextInput::LAST_COLUMN } else { "label" };
+    request.label_column.as_deref().unwrap_or(default)
 }
 
 /// The classes: those on the command line, else the model's own where they cover the data, else those found.
@@ -192,7 +210,7 @@ fn sorted(mut found: Vec<String>, request: &TrainRequest, task: &dyn Task) -> Re
         found.sort_by(|a, b| f64::total_cmp(&a.parse().unwrap_or(0.0), &b.parse().unwrap_or(0.0)));
     }
     match found.len() {
-        0 => bail!("there are no labels in column '{}'", request.label_column),
+        0 => bail!("there are no labels in column '{}'", label_column(request)),
         1 if task.least_labels() > 1 => bail!(
             "every row has the label '{}'; a classifier needs at least two classes, or --loss regression",
             found[0]
@@ -207,6 +225,9 @@ fn numbered(count: usize) -> Vec<String> {
 
 /// The classes of the model to start from, where it is a classifier.
 fn own_labels(request: &TrainRequest) -> Option<Vec<String>> {
+    if request.small.kind.is_some() {
+        return None;
+    }
     let own = model::open(request.model.as_deref(), 1).ok()?;
     let classifies = own.card().task.classes() != Classes::None;
     (classifies && !request.from_scratch).then(|| own.card().labels.clone())

@@ -1,0 +1,149 @@
+"""Makes the golden small models: one tiny random folder for every cell, direction, attention and head, with what PyTorch
+computes for them in float64.
+
+    python golden/small.py                 rewrites golden/small
+    python golden/small.py --folder DIR    loads a trained folder into PyTorch and prints the logits of its first words
+"""
+
+import argparse
+import json
+import shutil
+import zlib
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+from small_nets import network, open_folder
+
+OUT = Path(__file__).parent / "small"
+WORDS = "the a film was good bad not very cat dog kitchen garden office mary john is where and went to".split()
+VOCABULARY = ["<pad>", "<unk>", "<s>", "</s>"] + WORDS
+TEXTS = ["the film was very good", "bad", "not a good film and not bad unseen the dog was not very good"]
+PAIRS = [
+    ("mary went to the kitchen", "where is mary"),
+    ("john went to the office and mary went to the garden", "where is the dog"),
+    ("the cat was good in the garden kitchen", "bad"),
+]
+DOCUMENTS = [
+    ("the film was very good !", "not bad"),
+    ("bad",),
+    ("not a good film !", "bad ?", "the dog was not very good and unseen"),
+]
+BASE = dict(attention="additive", directions=2, layers=1, embedding=5, hidden=4, lowercase=True, labels=["no", "so", "yes"])
+TABLES = ["embed.weight", "aspect.weight"]
+PLACES = dict(head="entity_qa", labels=["kitchen", "garden", "office"])
+CASES = {
+    "lstm-additive": dict(kind="lstm"),
+    "lstm-dot-two-layers": dict(kind="lstm", attention="dot", layers=2),
+    "lstm-one-direction": dict(kind="lstm", directions=1, attention_hidden=7),
+    "lstm-none": dict(kind="lstm", attention="none"),
+    "gru-additive": dict(kind="gru"),
+    "gru-uniform-one-direction-two-layers": dict(kind="gru", attention="uniform", directions=1, layers=2),
+    "rnn-dot": dict(kind="rnn", attention="dot"),
+    "none-additive": dict(kind="none"),
+    "average-additive": dict(kind="average"),
+    "average-none": dict(kind="average", attention="none"),
+    "cnn-additive": dict(kind="cnn", widths=[1, 3, 4], channels=3),
+    "kim": dict(kind="kim", attention="none", channels=4),
+    "flan-gru": dict(kind="flan", encoder="gru"),
+    "flan-conv": dict(kind="flan", encoder="conv", channels=3),
+    "flan-none": dict(kind="flan", encoder="none"),
+    "pair-lstm-additive": dict(kind="lstm", head="pair"),
+    "pair-gru-dot": dict(kind="gru", head="pair", attention="dot"),
+    "pair-cnn-uniform": dict(kind="cnn", head="pair", attention="uniform", widths=[3], channels=4),
+    "qa-lstm-additive": dict(kind="lstm", **PLACES),
+    "qa-average-additive": dict(kind="average", **PLACES),
+    "atae": dict(kind="atae", head="pair", directions=1),
+    "atae-two-layers": dict(kind="atae", head="pair", directions=1, layers=2, attention_hidden=3),
+    "han-gru": dict(kind="han", encoder="gru"),
+    "han-conv": dict(kind="han", encoder="conv", channels=3),
+    "han-none": dict(kind="han", encoder="none"),
+    "han-dot": dict(kind="han", encoder="gru", attention="dot", directions=1),
+    "han-uniform": dict(kind="han", encoder="none", attention="uniform"),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder")
+    folder = parser.parse_args().folder
+    if folder:
+        model = open_folder(folder)
+        ids = [2, *range(4, min(9, len(model.vocabulary))), 3]
+        print(model.vocabulary[4:9], model([ids, ids] if model.asked else [ids])[0].tolist())
+        return
+    shutil.rmtree(OUT, ignore_errors=True)
+    for name, changes in CASES.items():
+        make(OUT / name, BASE | changes)
+
+
+def make(folder, config):
+    torch.manual_seed(zlib.crc32(folder.name.encode()))
+    model = network(config, VOCABULARY).double()
+    with torch.no_grad():
+        for name, value in model.named_parameters():
+            if name in TABLES:
+                value[:2] = 0
+        for name, value in model.named_parameters():
+            # Large enough that gates and weights differ from word to word, and exact in single precision.
+            value.copy_((value * (1 if name in TABLES else 2)).float().double())
+    documents = config["kind"] == "han"
+    inputs = DOCUMENTS if documents else PAIRS if model.asked else [(text,) for text in TEXTS]
+    tensors = {}
+    for number, texts in enumerate(inputs):
+        tensors |= {f"{number}.{name}": value for name, value in trace(model, texts).items()}
+    losses = []
+    model.zero_grad()
+    for number, texts in enumerate(inputs):
+        logits, _ = model([ids(text) for text in texts])
+        losses.append(torch.nn.functional.cross_entropy(logits[None], torch.tensor([label(model, texts, number)])))
+    sum(losses).backward()
+    tensors |= {f"learned.{name}": value.grad for name, value in model.named_parameters() if value.grad is not None}
+    folder.mkdir(parents=True)
+    labels = [label(model, texts, number) for number, texts in enumerate(inputs)]
+    written = [(" ".join(sentences),) for sentences in inputs] if documents else inputs
+    described = {"inputs": written, "labels": labels, "losses": [loss.item() for loss in losses]}
+    (folder / "golden.json").write_text(json.dumps(described, indent=1) + "\n")
+    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+    (folder / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
+    single = lambda values: {name: value.detach().float().contiguous() for name, value in values.items()}
+    save_file(single(dict(model.named_parameters())), folder / "model.safetensors", {"format": "pt"})
+    save_file(single(tensors), folder / "golden.safetensors")
+
+
+def label(model, texts, number):
+    """A class that the story does not rule out."""
+    if model.config.get("head") != "entity_qa":
+        return number % len(model.config["labels"])
+    return next(i for i, name in enumerate(model.config["labels"]) if name in texts[0].split())
+
+
+def ids(text):
+    return [2, *(VOCABULARY.index(word) if word in VOCABULARY else 1 for word in text.split()), 3]
+
+
+def trace(model, texts):
+    """Every site, and the gradient of one logit at each that it depends on."""
+    model.zero_grad()
+    logits, sites = model([ids(text) for text in texts])
+    logits[label(model, texts, 0)].backward()
+    values = {}
+    for name, value in sites.items():
+        if isinstance(value, list):  # directions of steps
+            together = lambda read: torch.cat([torch.stack([read(step) for step in steps]) for steps in value], 1)
+            values[name] = together(lambda step: step)
+            # A last state's own gate may lead nowhere.
+            values[f"grad.{name}"] = together(lambda step: torch.zeros_like(step) if step.grad is None else step.grad)
+        elif isinstance(value, tuple):  # sentences
+            values[name] = torch.cat(value)
+            values[f"grad.{name}"] = torch.cat([torch.zeros_like(part) if part.grad is None else part.grad for part in value])
+        else:
+            values[name] = value
+            if value.grad is not None and name != "logits":
+                values[f"grad.{name}"] = value.grad
+    return values
+
+
+if __name__ == "__main__":
+    main()
