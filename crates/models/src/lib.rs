@@ -32,7 +32,6 @@ mod rules;
 /// One forward run: rows, plan, tape, and the named places.
 pub mod run;
 mod save;
-/// Recurrent, convolutional and attentive classifiers over words.
 pub mod small;
 pub mod tokenizer;
 pub mod train;
