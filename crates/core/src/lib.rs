@@ -36,7 +36,7 @@ pub use error::{Error, Result};
 pub use group::ParameterGroup;
 pub use hash::{ContentHash, sha256_hex, sha256_of};
 pub use model::{Card, Label, Learner, Model, Open, Prediction, Sizes, class_index};
-pub use pass::{Logits, LrpRule, Pass, Plan, Record, Row, Rules, Seed, Work};
+pub use pass::{Logits, LrpRule, Pass, Plan, Record, Row, Rules, Seed, Tangents, Work};
 pub use random::normal;
 pub use readout::{Explaining, Explanation, OfOutput, Outputs, Predictions, Readout, by_outputs, predict};
 pub use scores::{Answer, ClassScore, Fill, Scores, Tag, TokenScore};
