@@ -33,7 +33,7 @@ pub use array::{Array, dot};
 pub use driver::{Advance, CacheStore, Driver, Key, PredictionCache, Spent, Supervised};
 pub use edit::{Change, Edit, Pick};
 pub use error::{Error, Result};
-pub use group::ParameterGroup;
+pub use group::{GroupKind, ParameterGroup};
 pub use hash::{ContentHash, sha256_hex, sha256_of};
 pub use model::{Card, Label, Learner, Model, Open, Prediction, Sizes, class_index};
 pub use pass::{Logits, LrpRule, Pass, Plan, Record, Row, Rules, Seed, Tangents, Work};
