@@ -15,7 +15,7 @@ const UNIT_BYTES: usize = 48;
 pub struct SurveySize {
     /// Units of one text.
     pub units: usize,
-    /// Texts.
+    /// How many texts there are.
     pub texts: usize,
     /// Classes of the model.
     pub classes: usize,
