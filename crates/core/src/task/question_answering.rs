@@ -1,5 +1,5 @@
 use super::contest::softmax;
-use super::{Contest, Decided, Labelled, Reading, Spelling, Task, Widths};
+use super::{Contest, Decided, HeadForm, Labelled, Reading, Spelling, Task, Widths};
 use crate::target::{Norm, Resolving, Term};
 use crate::{Answer, Axis, Card, Encoded, Error, Label, Logits, Quantity, Result, Scores, Span, Target};
 
@@ -20,7 +20,7 @@ impl Task for QuestionAnswering {
     }
 
     fn spelling(&self) -> Option<Spelling> {
-        Some(Spelling::own("QuestionAnswering"))
+        Some(Spelling::own("QuestionAnswering", HeadForm::Tokens("qa_outputs")))
     }
 
     fn fields(&self) -> [&'static str; 2] {

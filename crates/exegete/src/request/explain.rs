@@ -191,11 +191,11 @@ impl Explainer<'_> {
     pub fn report(&self, tell: Listener<'_>) -> Result<Report> {
         let drivers = self.drivers(None)?;
         if self.surveys() {
-            return self.surveyed(&drivers);
+            return self.surveyed(&drivers, tell);
         }
         let mut source = self.source()?;
         let example = source.read()?.context("there is no text")?;
-        cost::say(&*self.model, self.request.resources.memory(), &example, &self.asked, tell);
+        cost::say(&*self.model, self.request.resources.memory(), (&example, 1), &self.asked, tell);
         self.explained(example, &drivers)
     }
 
@@ -217,7 +217,7 @@ impl Explainer<'_> {
             let Some(example) = source.read()? else { break };
             // The first text stands for the others.
             if std::mem::take(&mut first) {
-                cost::say(&*self.model, self.request.resources.memory(), &example, &self.asked, tell);
+                cost::say(&*self.model, self.request.resources.memory(), (&example, 1), &self.asked, tell);
             }
             empty = false;
             let report = self.explained(example.clone(), &drivers);
@@ -248,10 +248,11 @@ impl Explainer<'_> {
         Ok(self.finished(items?, request, started, spent))
     }
 
-    fn surveyed(&self, drivers: &Drivers) -> Result<Report> {
+    fn surveyed(&self, drivers: &Drivers, tell: Listener<'_>) -> Result<Report> {
         let started = Instant::now();
         let open = |texts: &TextInput| TextsAgain::open(texts, self.model.card().task, &self.stop);
         let examples = open(&self.request.texts)?;
+        self.say_cost(&examples, tell)?;
         let mut held_out = None;
         if let Some(path) = &self.request.held_out {
             let texts = TextInput { text: None, input: Some(path.clone()), ..self.request.texts.clone() };
@@ -266,6 +267,23 @@ impl Explainer<'_> {
         files.extend(examples.recorded_stdin());
         let request = recorded("explain", self.request, files);
         Ok(self.finished(items?, request, started, spent))
+    }
+
+    /// The first text stands for the others, as many as there are.
+    fn say_cost(&self, examples: &dyn TextSource, tell: Listener<'_>) -> Result<()> {
+        let mut pass = examples.pass()?;
+        let Some(first) = pass.next().transpose()? else { return Ok(()) };
+        if !cost::grows(&*self.model, self.request.resources.memory(), &first, &self.asked) {
+            return Ok(());
+        }
+        let mut texts = 1;
+        for text in pass {
+            text?;
+            check_stop(&self.stop)?;
+            texts += 1;
+        }
+        cost::say(&*self.model, self.request.resources.memory(), (&first, texts), &self.asked, tell);
+        Ok(())
     }
 
     fn finished(

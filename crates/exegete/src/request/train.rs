@@ -186,6 +186,7 @@ pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Ve
     let folder = model::folder(request.model.as_deref(), TRAINS)?;
     let output = needed(&request.output, "training needs a folder to write; give -o DIR")?;
     request.resources.check()?;
+    plan::refuse_absurd(request)?;
     check_output(request, output)?;
     let mut rows = Rows::read(request)?;
     let excluded = rows.exclude(request, tell)?;

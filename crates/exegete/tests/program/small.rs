@@ -148,3 +148,23 @@ fn what_cannot_be_is_refused_by_name() {
     let run = exegete(&["train", "--train", &train, "-o", &out, "--hidden", "3"]);
     assert_error(&run, &["--hidden", "give --kind"]);
 }
+
+/// Sizes that no machine can hold, and numbers that nobody means, are one line before anything is allocated.
+#[test]
+fn absurd_sizes_are_refused() {
+    let folder = Folder::with("keyword", "20");
+    for (more, expected) in [
+        (&["--hidden", "1000000"][..], "--hidden 1000000: expected a number from 1 to 65,536"),
+        (&["--embedding", "65537"], "--embedding 65537: expected"),
+        (&["--attention-hidden", "0"], "--attention-hidden 0: expected"),
+        (&["--layers", "65"], "--layers 65: expected a number from 1 to 64"),
+        (&["--epochs", "18446744073709551615"], "--epochs 18446744073709551615: expected"),
+        (&["--batch", "0"], "--batch 0: expected a number from 1 to 1,048,576"),
+        // 95 TiB: more than whoever runs this test has.
+        (&["--hidden", "65536", "--layers", "64"], "weights, gradients and moments need 9"),
+    ] {
+        let run = folder.train("lstm", more);
+        assert_error(&run, &[expected]);
+        assert!(!std::path::Path::new(&folder.at("lstm")).exists(), "{more:?}: a folder is left behind");
+    }
+}

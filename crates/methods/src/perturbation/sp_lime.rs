@@ -7,7 +7,7 @@ use crate::answer::attribution;
 use crate::evidence::{Evidence, Level};
 use crate::parameter::{Parameter, Takes, names};
 use crate::registry::{CorpusMethod, Info, Meaning, Method, Needs, New};
-use crate::{Arguments, ConfiguredMethod, Corpus, Kind, Normalise, Question, RawScores};
+use crate::{Arguments, ConfiguredMethod, Corpus, Kind, Normalise, Question, RawScores, SurveySize};
 use exegete_core::report::{Cell, Item, Table};
 use exegete_core::{Error, Example, Result};
 use std::collections::{BTreeMap, HashMap};
@@ -95,6 +95,11 @@ impl CorpusMethod for SpLime {
         let mut params = self.chosen.params();
         params.insert("texts".into(), self.texts.into());
         params
+    }
+
+    fn most_rows(&self, size: &SurveySize) -> Option<usize> {
+        let rows = self.chosen.most_rows(size.units)?;
+        Some(rows.saturating_mul(size.targets).saturating_mul(size.texts))
     }
 
     fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>> {

@@ -16,7 +16,7 @@ use crate::encoder::{LOGITS, Network, POOLED, WORDS};
 use crate::run::Run;
 use crate::small::SmallConfig;
 use crate::weights::{Param, Weights};
-use exegete_core::{Axis, ParameterGroup, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task, Token};
+use exegete_core::{Axis, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task, Token};
 use exegete_engine::{Op, Scalar, Unary, Var};
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl<T: Scalar> Atae<T> {
         let hidden = linear("attention.hidden", m, a)?;
         let query = linear("attention.query", d, d)?;
         let score = linear("attention.score", a + d, 1)?;
-        w.group(ParameterGroup::HEAD);
+        w.head();
         let mut linear = |path: &str| {
             let weight = w.get(&format!("{path}.weight"), &[m, m])?;
             Ok::<_, exegete_core::Error>(Linear { weight, bias: None })

@@ -10,6 +10,7 @@ mod config;
 mod han;
 mod network;
 mod pooling;
+mod size;
 mod start;
 mod states;
 mod vectors;

@@ -9,9 +9,7 @@ use crate::blocks::Linear;
 use crate::encoder::{LOGITS, Network, POOLED, WORDS};
 use crate::run::Run;
 use crate::weights::{Param, Weights};
-use exegete_core::{
-    Axis, Encoded, Error, ParameterGroup, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task,
-};
+use exegete_core::{Axis, Encoded, Error, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task};
 use exegete_engine::{Op, Patch, Scalar, Segments, Unary, Var};
 
 /// The states of the attended field.
@@ -58,7 +56,7 @@ impl<T: Scalar> Classifier<T> {
         let query = asked.then(|| States::load(w, "query_encoder", "query.", c)).transpose()?;
         w.group("attention");
         let attention = Attention::load(w, "", c)?;
-        w.group(ParameterGroup::HEAD);
+        w.head();
         let inner = (m / 2).max(1);
         let head = if asked {
             Head::Pair(Box::new(PairHead {

@@ -241,8 +241,11 @@ mod tests {
 
     #[test]
     fn rates_fall_with_every_group_below_the_one_under_the_head() {
-        let groups = ["embeddings", "layer.0", "layer.1", "head"]
-            .map(|name| ParameterGroup { name: name.into(), parameters: vec![name.into()] });
+        let groups = ["embeddings", "layer.0", "layer.1", "head"].map(|name| ParameterGroup {
+            name: name.into(),
+            kind: GroupKind::Part,
+            parameters: vec![name.into()],
+        });
         let settings = TrainingSettings { layer_decay: 0.5, ..TrainingSettings::default() };
         let expected = [("embeddings", 0.25), ("head", 1.0), ("layer.0", 0.5), ("layer.1", 1.0)];
         assert_eq!(settings.layer_shares(&groups), BTreeMap::from(expected));

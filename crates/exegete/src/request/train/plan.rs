@@ -87,6 +87,31 @@ impl TrainPlan {
     }
 }
 
+/// The most epochs, rows a step, layers and numbers of a vector that are no slip.
+const MOST_EPOCHS: usize = 1_000_000;
+const MOST_ROWS: usize = 1 << 20;
+const MOST_LAYERS: usize = 64;
+const MOST_WIDTH: usize = 1 << 16;
+
+/// Sizes that nobody means are told by their flag, before any row is read.
+pub(super) fn refuse_absurd(request: &TrainRequest) -> Result<()> {
+    let small = &request.small;
+    let bounds = [
+        ("--epochs", request.epochs, MOST_EPOCHS),
+        ("--batch", request.batch, MOST_ROWS),
+        ("--layers", small.layers, MOST_LAYERS),
+        ("--embedding", small.embedding, MOST_WIDTH),
+        ("--hidden", small.hidden, MOST_WIDTH),
+        ("--attention-hidden", small.attention_hidden, MOST_WIDTH),
+    ];
+    for (flag, given, most) in bounds {
+        if let Some(given) = given.filter(|given| !(1..=most).contains(given)) {
+            bail!("{flag} {given}: expected a number from 1 to {}", crate::methods::parameter::grouped(most));
+        }
+    }
+    Ok(())
+}
+
 /// A flag that changes nothing is a misunderstanding, and told before any row is read.
 pub(super) fn refuse_unused(request: &TrainRequest) -> Result<()> {
     // Neither depends on the number of classes.

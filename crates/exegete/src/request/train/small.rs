@@ -2,7 +2,7 @@
 
 use super::TrainRequest;
 use super::rows::Rows;
-use crate::request::{Listener, Notice};
+use crate::request::{Listener, Notice, Resources};
 use crate::small::{KINDS, SmallConfig, SmallStart, WordVectors, WordVocabulary};
 use crate::train::{Recipe, Start};
 use anyhow::{Result, bail};
@@ -115,6 +115,7 @@ impl SmallRequest {
         let vectors = self.vectors.as_deref().map(|path| WordVectors::read(path, &vocabulary)).transpose()?;
         let config = self.config(kind, request, rows, vectors.as_ref())?;
         let words = vocabulary.len();
+        Resources::check_training(config.parameters(words))?;
         let unknown = |rows: &[super::rows::Labelled]| {
             let (mut unknown, mut all) = (0.0, 0.0);
             for row in rows {

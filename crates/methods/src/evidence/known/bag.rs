@@ -8,7 +8,7 @@
 
 use exegete_core::{
     Array, Axis, Card, ClassScore, Driver, Encoded, Example, Logits, Model, Open, Pass, Plan, Prediction,
-    Result, Role, Row, Rules, Scores, Seed, Site, SiteInfo, Sites, Sizes, Span, Task, Token, Work,
+    Result, Role, Row, Rules, Scores, Seed, Site, SiteInfo, Sites, Sizes, Span, Tangents, Task, Token, Work,
 };
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ impl Open for Bag {
         Ok(Box::new(BagPass { factor: self.factor, words, logits }))
     }
 
-    fn jvp(&self, _: &[Row], _: Site, _: &[Array], _: &[Site]) -> Result<Vec<Vec<Array>>> {
+    fn jvp(&self, _: &[Row], _: Site, _: &[Array], _: &[Site]) -> Result<Tangents> {
         unreachable!("no check asks for tangents")
     }
 
