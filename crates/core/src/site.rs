@@ -191,7 +191,7 @@ pub struct SiteInfo {
     /// Which part of the model it belongs to: `embed`, `layer.3`, `head`.
     #[serde(skip)]
     pub part: String,
-    /// What it holds.
+    /// What kind of values the place holds.
     #[serde(skip)]
     pub role: Role,
 }

@@ -187,7 +187,7 @@ pub struct Widths {
 /// How many classes a whole text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Classes {
-    /// It has none.
+    /// A whole text has no class.
     None,
     /// Exactly one label for a text.
     One,

@@ -12,7 +12,7 @@ use serde::ser::{SerializeMap, Serializer};
 use std::io::Write;
 use std::path::Path;
 
-/// Runs the command.
+/// Makes the rows of a set and writes them, or lists the sets.
 pub(crate) fn make(args: &DataMake, stop: &Stop) -> Result<()> {
     if args.request.name.is_none() {
         return list();

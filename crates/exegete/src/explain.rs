@@ -13,7 +13,7 @@ use exegete::request::{Notice, Stop, again, show, text_sha256};
 use std::io::Write;
 use std::path::Path;
 
-/// Runs `exegete explain`.
+/// Explains the text or texts and writes the reports.
 pub(crate) fn run(args: &cli::Explain, stop: &Stop) -> Result<()> {
     let request = args.request();
     let reads = [request.reads(), args.again.reads()].concat();
@@ -122,7 +122,7 @@ impl RenderedRows {
     }
 }
 
-/// Runs `exegete show`.
+/// Writes a kept report in another format.
 pub(crate) fn show(args: &cli::Show) -> Result<()> {
     let output = destination(args.output.as_deref(), &args.request.reads())?;
     write(&show::run(&args.request)?, args.format, output)

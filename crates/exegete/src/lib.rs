@@ -114,7 +114,7 @@ pub mod conformance {
     pub use exegete_core::conformance::{Check, ConformanceSubject, Extent, check, check_until, check_with};
 }
 
-/// Training: see [`train::fit`].
+/// How models are trained: see [`train::fit`].
 pub mod train {
     pub use exegete_models::loss::{Forward, Objective, supervised};
     pub use exegete_models::train::{

@@ -69,7 +69,7 @@ pub enum Notice<'a> {
     Training(&'a crate::train::Event<'a>),
 }
 
-/// Who is told.
+/// Whoever is told what happens during a run: a function of each notice.
 pub type Listener<'a> = &'a mut dyn FnMut(Notice<'_>);
 
 /// Set from anywhere, it ends a run with [`Error::Stopped`](crate::Error::Stopped) after the batch at hand.

@@ -34,9 +34,9 @@ pub enum Kind {
 pub enum Normalise {
     /// Scores stay as they are.
     None,
-    /// The sum of their sizes.
+    /// Scores are divided by the sum of their sizes.
     L1,
-    /// The largest size.
+    /// Scores are divided by the largest of their sizes.
     Max,
 }
 

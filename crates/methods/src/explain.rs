@@ -24,7 +24,7 @@ pub struct Request {
     pub masker: Option<Masker>,
     /// How much evidence is gathered.
     pub check: Level,
-    /// Of everything random.
+    /// The seed of all random numbers, a whole number from 0 up; the same seed gives the same numbers again.
     pub seed: u64,
 }
 

@@ -37,7 +37,7 @@ pub enum Takes {
     },
     /// One of several words.
     Choice {
-        /// All of them.
+        /// All words that it may be.
         of: &'static [&'static str],
         /// Where nothing is said.
         default: Option<&'static str>,

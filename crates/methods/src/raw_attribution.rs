@@ -30,9 +30,9 @@ pub struct RawAttribution {
 pub enum RawScores {
     /// One an element of the site, and how they become one a token where the user does not say otherwise.
     Elements(Array, Reduce),
-    /// One a token.
+    /// One score for each token.
     Tokens(Vec<f64>),
-    /// One a unit of the job.
+    /// One score for each unit of the job.
     Units(Vec<f64>),
 }
 

@@ -50,7 +50,7 @@ pub struct Info {
     pub prose: &'static str,
     /// What can be set, beside what [`Info::all_parameters`] adds to every method of its kind.
     pub parameters: &'static [Parameter],
-    /// What it promises.
+    /// The axioms that its scores promise to keep.
     pub axioms: &'static [Axiom],
     /// Whether positive and negative scores mean for and against.
     pub signed: bool,
@@ -160,7 +160,7 @@ pub trait CorpusMethod: Send + Sync {
     /// Its parameters as they are used.
     fn params(&self) -> BTreeMap<String, serde_json::Value>;
 
-    /// What it finds.
+    /// Finds what there is to find in a corpus, as items of a report.
     fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>>;
 }
 

@@ -34,7 +34,7 @@ pub trait Network<T>: Send + Sync {
 
 /// The encoder that all families of today are built as: embeddings, layers with the norm after each block, a head.
 pub struct Encoder<T> {
-    /// Word, position, type.
+    /// The embeddings of words, positions and types.
     pub embeddings: Embeddings<T>,
     /// From the embedding width to the hidden width, where they differ.
     pub projection: Option<Linear<T>>,

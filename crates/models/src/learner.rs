@@ -104,13 +104,13 @@ impl<'a, T: Scalar> LossBatch<'a, T> {
     }
 }
 
-/// What a lesson brought.
+/// What a batch gave: its losses and their gradients.
 pub(crate) struct Pulled<S> {
-    /// Of every row.
+    /// The loss of every row.
     pub(crate) losses: Var<S>,
-    /// Of each selected parameter that was used.
+    /// The gradient of each selected parameter that was used.
     pub(crate) gradients: Vec<Option<Tensor<S>>>,
-    /// At the word vectors of all rows, laid end to end.
+    /// The gradient at the word vectors of all rows, laid end to end.
     pub(crate) words: Option<Tensor<S>>,
 }
 

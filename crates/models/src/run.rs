@@ -56,7 +56,7 @@ impl<'a, T> Request<'a, T> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Noise<'a> {
     pub(crate) rates: Rates,
-    /// One a row.
+    /// The key of each row's random masks.
     pub(crate) keys: &'a [u64],
 }
 

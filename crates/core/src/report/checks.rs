@@ -110,11 +110,11 @@ impl Checks {
 /// Whether scores add up: gap = |sum − difference| / max(|difference|, 0.1·Σ|score|).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Completeness {
-    /// Of all scores, special tokens included.
+    /// The sum of all scores, special tokens included, in units of F.
     pub sum: f64,
     /// What they should sum to.
     pub difference: f64,
-    /// The relative gap.
+    /// The gap between the two, as a share from 0 up.
     pub gap: f64,
     /// What biases and constants took of it, where the method books that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,9 +146,9 @@ impl Completeness {
 pub struct LayerSum {
     /// The layer's site by name.
     pub site: String,
-    /// Of the scores, and of what biases below took.
+    /// The sum of the layer's scores and of what biases below it took, in units of F.
     pub sum: f64,
-    /// As in [`Completeness`].
+    /// The gap to what they should sum to, as a share from 0 up, as in [`Completeness`].
     pub gap: f64,
 }
 
@@ -197,7 +197,7 @@ impl Erasure {
 /// F before minus F after, by bin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitDrop {
-    /// One a bin.
+    /// The drop of F for each bin, in units of F.
     pub values: Vec<f64>,
     /// The mean of the drops over all bins.
     pub mean: f64,

@@ -26,7 +26,7 @@ use std::time::Instant;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExplainRequest {
-    /// What to read.
+    /// The texts to explain, and how to read them.
     #[serde(flatten)]
     #[command(flatten)]
     pub texts: TextInput,

@@ -13,7 +13,7 @@ pub(super) struct Goal {
     pub(super) before: Decision,
     /// The class to reach; any other than before where there is none.
     toward: Option<Choice>,
-    /// What is lowered.
+    /// The number that the search moves: down, or up where the sign is −1.
     pub(super) objective: Target,
     /// 1, or −1 where the objective is raised instead.
     pub(super) sign: f64,

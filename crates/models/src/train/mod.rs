@@ -49,7 +49,7 @@ const LEAST_TOKENS: usize = 64;
 pub struct Sample {
     /// The tokens of the text or pair.
     pub row: Row,
-    /// The right answer.
+    /// The right answer for the row.
     pub label: Label,
 }
 

@@ -39,7 +39,7 @@ pub enum Keep {
 pub struct TrainingSettings {
     /// How often every row is seen.
     pub epochs: usize,
-    /// Rows a step.
+    /// How many rows make a step.
     pub batch: usize,
     /// Whether a batch holds texts of about the same length.
     pub bucketed: bool,

@@ -59,7 +59,7 @@ pub(super) struct Moments {
 pub(super) struct Linear {
     /// The words that it has a coefficient for.
     pub(super) kept: Vec<usize>,
-    /// A coefficient each.
+    /// The coefficient of each of these words.
     pub(super) coefficients: Vec<f64>,
     pub(super) intercept: f64,
 }

@@ -20,11 +20,11 @@ pub struct AnchorSearch {
     pub tolerance: f64,
     /// Rules that are followed side by side.
     pub beam: usize,
-    /// Draws made together.
+    /// How many draws are made together.
     pub batch: usize,
     /// The most draws, evidence included.
     pub budget: usize,
-    /// The most conditions.
+    /// The most conditions that a rule may have.
     pub most: usize,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Certifier {
 /// What came of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Proof {
-    /// The fresh draws.
+    /// The draws made after the rule was chosen.
     pub(super) tally: Tally,
     /// The lowest precision that is not ruled out.
     pub(super) low: f64,
@@ -102,7 +102,7 @@ impl Certifier {
 /// How many draws a rule must stand, by its misses.
 struct SequentialTest {
     threshold: f64,
-    /// The most misses.
+    /// The most misses that are forgiven.
     most: usize,
     first: usize,
     step: usize,
