@@ -14,14 +14,14 @@ pub enum Scores {
         label: String,
         /// Those with a probability of at least one half.
         labels: Vec<String>,
-        /// The score of every label, in the model's order.
+        /// The score of every label.
         scores: Vec<ClassScore>,
     },
     /// One of several classes, whose probabilities sum to one: see [`Scores::classes`].
     Classes {
         /// The most probable one.
         label: String,
-        /// The score of every class, in the model's order.
+        /// The score of every class.
         scores: Vec<ClassScore>,
     },
     /// One number, as regression gives it.

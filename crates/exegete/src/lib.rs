@@ -74,19 +74,21 @@ pub fn explain(model: &dyn Model, text: &str) -> Result<report::Report> {
     explain_with(model, &Driver::default(), &Example::text(text), &methods::Request::default())
 }
 
-/// The same for any example and request, by a driver that budgets, remembers and counts.
+/// The same for any example and request, by a driver that budgets, remembers and counts. The report says what was asked, as far as
+/// the program can be asked it: `exegete explain --again REPORT --model MODEL` repeats it.
 pub fn explain_with(
     model: &dyn Model,
     driver: &Driver,
     example: &Example,
-    request: &methods::Request,
+    asked: &methods::Request,
 ) -> Result<report::Report> {
     let (started, before) = (std::time::Instant::now(), driver.spent());
-    let items = methods::explain(model, driver, example, request)?;
+    let items = methods::explain(model, driver, example, asked)?;
+    let request = request::of_library(model, example, asked);
     let (seconds, spent) = (started.elapsed().as_secs_f64(), driver.spent().since(before));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let provenance = report::Provenance::new(model.card(), request.seed, threads, seconds, spent);
-    Ok(report::Report { schema: report::SCHEMA.to_owned(), provenance, request: None, items })
+    let provenance = report::Provenance::new(model.card(), asked.seed, threads, seconds, spent);
+    Ok(report::Report { schema: report::SCHEMA.to_owned(), provenance, request, items })
 }
 
 /// What outputs mean, one task each: see [`Task`].

@@ -26,7 +26,7 @@ pub fn most_rows(
         let rows = match &chosen.kind {
             Kind::Scores(method) if chosen.info.needs == Needs::Inside => method.most_rows(encoded.len()),
             Kind::Scores(method) => method.most_rows(units),
-            Kind::Finds(finder) => finder.most_rows(units),
+            Kind::Finds(method) => method.most_rows(units),
             Kind::Surveys(_) => None,
         };
         afford(chosen.info, rows, units, memory_bytes)?;

@@ -95,9 +95,9 @@ pub fn explain(
         let mut evidence = Evidence::new(&job);
         for chosen in methods {
             match (&chosen.kind, request.site) {
-                (Kind::Finds(finder), site) => {
+                (Kind::Finds(method), site) => {
                     changes_text(site.is_words(model), chosen.info)?;
-                    items.push(answer::found(&job, chosen.info, &**finder)?);
+                    items.push(answer::found(&job, chosen.info, &**method)?);
                 }
                 (_, SiteChoice::AllLayers) => items.push(layers::layer_attribution(&job, chosen)?),
                 (Kind::Scores(method), SiteChoice::Words | SiteChoice::At(_)) => {

@@ -4,7 +4,7 @@ use crate::{
     Arguments, Baseline, Corpus, Parameter, Question, RawAttribution, attacks, attention, gradient,
     perturbation, rules, search,
 };
-use crate::{configured, noise, parameter};
+use crate::{configured, noise, parameter, suggest_method};
 use exegete_core::report::{Item, Subject};
 use exegete_core::{Error, Result, Site};
 use std::collections::BTreeMap;
@@ -204,11 +204,8 @@ pub const METHODS: &[&Info] = &[
 /// The method of this name.
 pub fn find(name: &str) -> Result<&'static Info> {
     METHODS.iter().copied().find(|info| info.name == name).ok_or_else(|| {
-        let near = METHODS.iter().map(|info| info.name).min_by_key(|known| strsim::levenshtein(name, known));
-        Error::Request(format!(
-            "'{name}' is no method; did you mean {}? `exegete methods` lists them",
-            near.unwrap_or_default()
-        ))
+        let meant = suggest_method(name).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+        Error::Request(format!("'{name}' is no method; {meant}`exegete methods` lists them"))
     })
 }
 

@@ -96,6 +96,8 @@ mod tests {
     fn all_streams_differ() {
         let numbers: Vec<u64> = Stream::ALL.iter().map(|&stream| stream as u64).collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+        // Stream 0 is that of what lies below: see ARCHITECTURE.md.
+        assert!(!numbers.contains(&0));
         let many = [Stream::Parameters, Stream::Scores, Stream::Words, Stream::Rows, Stream::RowOrder];
         assert!(
             Stream::ALL.ends_with(&many),

@@ -294,3 +294,66 @@ fn write_report(
     let text = serde_json::to_string_pretty(&report)?;
     partial::write(&path, text.as_bytes()).with_context(|| format!("{}: cannot be written", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::{Optimiser, Recipe, Schedule};
+    use clap::CommandFactory;
+
+    #[derive(clap::Parser)]
+    struct Flags {
+        #[command(flatten)]
+        _request: TrainRequest,
+    }
+
+    /// Every default that a kind of model has stands in the line of its flag.
+    #[test]
+    fn help_says_the_defaults_of_every_kind() {
+        let flags = Flags::command();
+        let help = |name: &str| {
+            let flag = flags.get_arguments().find(|flag| flag.get_id() == name).unwrap();
+            let line = flag.get_help().unwrap().to_string();
+            let (_, default) = line.split_once("[default: ").unwrap();
+            default.split([' ', ',', ';', ']']).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let number = |x: f64| if x != 0.0 && x < 1e-2 { format!("{x:e}") } else { x.to_string() };
+        use Recipe::{EntityQa, Flan, Han, Kim, Pairs, Small, Transformer};
+        for recipe in [Transformer, Small, Pairs, EntityQa, Kim, Flan, Han] {
+            let own = recipe.defaults(2);
+            let set = &own.settings;
+            let schedule = match set.schedule {
+                Schedule::Linear => "linear",
+                Schedule::Constant => "constant",
+                Schedule::Halve => "halve",
+            };
+            let (optimiser, amsgrad) = match set.optimiser {
+                Optimiser::AdamW { .. } => ("adamw", "no"),
+                Optimiser::Adam { amsgrad, .. } => ("adam", if amsgrad { "yes" } else { "no" }),
+                Optimiser::Sgd { .. } => ("sgd", "no"),
+            };
+            for (flag, default) in [
+                ("epochs", set.epochs.to_string()),
+                ("batch", set.batch.to_string()),
+                ("optimiser", optimiser.to_owned()),
+                ("amsgrad", amsgrad.to_owned()),
+                ("rate", number(set.rate)),
+                ("schedule", schedule.to_owned()),
+                ("warmup", number(set.warmup)),
+                ("decay", number(set.decay)),
+                ("decay_attention", number(set.decay_attention)),
+                ("layer_decay", number(set.layer_decay)),
+                ("clip", set.clip.map_or("no".to_owned(), number)),
+                ("patience", set.patience.map_or("never".to_owned(), |epochs| epochs.to_string())),
+                ("metric", format!("{:?}", own.metric).to_lowercase()),
+                ("class_weights", format!("{:?}", own.class_weights).to_lowercase()),
+            ] {
+                let line = help(flag);
+                assert!(
+                    line.contains(&default),
+                    "{recipe:?}: --{flag} is {default} and {line:?} do not say so"
+                );
+            }
+        }
+    }
+}

@@ -7,7 +7,7 @@ use exegete_core::{
 };
 
 /// What a change of the text is to bring about, and the number that leads there.
-pub(super) struct Goal {
+pub(super) struct AttackGoal {
     question: DecisionQuestion,
     /// Decided for the text as it is.
     pub(super) before: Decision,
@@ -30,7 +30,7 @@ pub(super) struct Outcome {
     pub(super) reached: bool,
 }
 
-impl Goal {
+impl AttackGoal {
     /// The goal for a text with this output: another decision, or the class `toward`.
     pub(super) fn new(job: &Question<'_>, logits: &Logits, toward: Option<&str>) -> Result<Self> {
         let (card, open) = (job.card(), job.open()?);
@@ -81,7 +81,7 @@ impl Goal {
 
 /// Reads what changed texts give, so that no output outlives its pass.
 pub(super) struct Toward<'g, 'a> {
-    pub(super) goal: &'g Goal,
+    pub(super) goal: &'g AttackGoal,
     pub(super) job: &'g Question<'a>,
     pub(super) open: &'g dyn Open,
 }

@@ -6,7 +6,7 @@
 
 use super::first_order::{Estimate, lowest};
 use super::flips::{Flipped, Flips, apply, swaps, with, written};
-use super::goal::{Goal, Outcome, Toward};
+use super::goal::{AttackGoal, Outcome, Toward};
 use super::{Constraints, ReplacementWords, constraints};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod};
 use crate::{Arguments, Parameter, Question, Stream};
@@ -146,7 +146,7 @@ struct Search<'s, 'a> {
     vocabulary: ReplacementWords,
     /// What may take the place of each unit.
     allowed: Vec<Vec<u32>>,
-    goal: Goal,
+    goal: AttackGoal,
     start: State,
 }
 
@@ -155,7 +155,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let open = job.open()?;
         let vocabulary = ReplacementWords::of(open)?;
         let logits = job.driver.read_one(job.model, &job.row, &Outputs)?;
-        let goal = Goal::new(job, &logits, own.toward.as_deref())?;
+        let goal = AttackGoal::new(job, &logits, own.toward.as_deref())?;
         let may = |unit: &Unit| match may_move(job, unit) {
             true => own.constraints.allowed(&vocabulary, job.encoded(), unit),
             false => Vec::new(),

@@ -58,7 +58,7 @@ impl SpLime {
         Ok(Self {
             texts,
             shared,
-            chosen: ConfiguredMethod { info: &lime::INFO, kind, reduce: None, normalise },
+            chosen: ConfiguredMethod { info: &lime::INFO, kind, reduce: None, normalise, set: Vec::new() },
         })
     }
 

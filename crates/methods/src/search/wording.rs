@@ -1,4 +1,4 @@
-//! What finders say of hidden units, in plain words.
+//! What search methods say of hidden units, in plain words.
 
 use crate::evidence::sentence::{noun, quote, quoted};
 use crate::{Decision, Masker, Question, Set};

@@ -230,11 +230,11 @@ mod tests {
 
     #[test]
     fn no_more_than_delta_is_spent() {
-        let mut prover = Certifier::new(0.95, 0.05, 24);
+        let mut certifier = Certifier::new(0.95, 0.05, 24);
         let mut spent = 0.05 * EMPTY;
         for tries in 0..60 {
-            prover.tries = tries;
-            spent += prover.share();
+            certifier.tries = tries;
+            spent += certifier.share();
         }
         assert!((spent - 0.05).abs() < 1e-12, "{spent}");
     }
