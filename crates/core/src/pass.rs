@@ -203,7 +203,7 @@ pub struct Work {
 
 /// The outcome of one forward run over some rows. Values are per row, never padded.
 pub trait Pass {
-    /// Where the output is.
+    /// The site that holds the outputs.
     fn outputs(&self) -> Site;
 
     /// The output of each row.

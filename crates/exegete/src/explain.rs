@@ -47,7 +47,7 @@ pub(crate) fn run(args: &cli::Explain, stop: &Stop) -> Result<()> {
 /// One report, about a text or about many together. What the model answers meanwhile may be kept, for the same command to go on
 /// with where it does not come to its end.
 fn one(explainer: Explainer<'_>, request: &ExplainRequest, kept: Option<&Path>) -> Result<Report> {
-    if let Some(path) = kept.filter(|path| holds_answers(path)) {
+    if let Some(path) = kept.filter(|path| holds_answers(path) == Some(true)) {
         progress::say(Notice::Note(&format!("going on with the answers in {}", path.display())));
     }
     let progress = progress::rows();
@@ -57,14 +57,15 @@ fn one(explainer: Explainer<'_>, request: &ExplainRequest, kept: Option<&Path>) 
     let report = explainer.report(from, &mut |notice| progress::show(&progress, notice));
     progress.finish_and_clear();
     let Err(error) = report else { return report };
-    let useless = kept.filter(|path| path.exists() && !holds_answers(path));
-    useless.map_or(Ok(()), |path| remove(path.to_owned()))?;
+    let holds = kept.and_then(holds_answers);
+    kept.filter(|_| holds == Some(false)).map_or(Ok(()), |path| remove(path.to_owned()))?;
     if !is_stop(&error) {
         return Err(error);
     }
     let how = match (&request.hiding.cache, kept) {
         (Some(_), _) => "the same command goes on with what --cache holds",
-        (None, Some(_)) => "the same command goes on",
+        (None, Some(_)) if holds == Some(true) => "the same command goes on",
+        (None, Some(_)) => "nothing was asked that could be kept, and the same command begins anew",
         (None, None) if surveys => "with -o FILE the same command could go on",
         (None, None) => "with --cache FILE the same command could go on",
     };

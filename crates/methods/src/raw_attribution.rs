@@ -39,7 +39,7 @@ pub enum RawScores {
 /// What scores should sum to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Claim {
-    /// Of all scores, special tokens included.
+    /// The sum that all scores should have, special tokens included, in units of F.
     pub difference: f64,
     /// What biases and constants took, where the method books it.
     pub bias: Option<f64>,

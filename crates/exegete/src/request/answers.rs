@@ -75,9 +75,11 @@ impl Drivers {
     }
 }
 
-/// Whether a file of answers has any: one without is of no use to a later run.
-pub fn holds_answers(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|file| file.len() > HEAD.len() as u64)
+/// Whether a file of answers has any; none where there is no file, or one of another kind.
+pub fn holds_answers(path: &Path) -> Option<bool> {
+    let mut start = Vec::new();
+    File::open(path).ok()?.take(HEAD.len() as u64 + 1).read_to_end(&mut start).ok()?;
+    start.starts_with(HEAD).then_some(start.len() > HEAD.len())
 }
 
 /// A driver that knows what a file of answers holds and adds to it.

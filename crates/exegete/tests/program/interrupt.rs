@@ -227,11 +227,9 @@ fn methods_over_many_texts_stop_and_go_on() {
         let mut report: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
         (report["items"].take(), report["provenance"]["forward_rows"].as_u64().unwrap())
     };
-    for (method, options) in [
-        ("sp_lime", &["--set", "budget=400"][..]),
-        ("artifacts", &["--label-column", "label"]),
-        ("triggers", &["--label-column", "label"]),
-    ] {
+    for (method, options) in
+        [("sp_lime", &["--set", "budget=400"][..]), ("triggers", &["--label-column", "label"])]
+    {
         let args = [&on_file("explain", &input, &model, &["--format", "json", "--method", method]), options]
             .concat();
         let command = |output: &str| program(&[&args[..], &["-o", output]].concat());
@@ -259,7 +257,7 @@ fn methods_over_many_texts_stop_and_go_on() {
         assert!(fewer < rows, "{method}: {fewer} of {rows} rows were run again");
         assert!(!Path::new(&kept).exists(), "{method}");
     }
-    assert_eq!(folder.names(), ["artifacts", "sp_lime", "texts.tsv", "triggers", "whole"]);
+    assert_eq!(folder.names(), ["sp_lime", "texts.tsv", "triggers", "whole"]);
 }
 
 #[test]

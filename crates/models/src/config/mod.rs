@@ -91,7 +91,7 @@ pub struct Config {
     pub type_vocab_size: usize,
     /// ε of every layer norm.
     pub layer_norm_eps: f64,
-    /// Of the feed-forward block.
+    /// The activation of the feed-forward block.
     pub hidden_act: Activation,
     /// The padding token; RoBERTa counts positions from the one after it.
     pub pad_token_id: usize,

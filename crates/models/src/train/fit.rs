@@ -40,7 +40,7 @@ pub struct Epoch {
     pub epoch: usize,
     /// The mean loss over the epoch, each batch before its step, with dropout.
     pub train_loss: f64,
-    /// On the rows held out, where there are any.
+    /// What was measured on the rows held out, where there are any.
     pub dev: Option<Metrics>,
     /// Whether the model was written: it was the best so far, or the last one is to be kept.
     pub kept: bool,

@@ -49,7 +49,7 @@ impl Rows {
 pub(super) struct Moments {
     means: Vec<f64>,
     mean: f64,
-    /// Of shape [words, words], last axis fastest.
+    /// The products of words, of shape [words, words], last axis fastest.
     pub(super) gram: Vec<f64>,
     pub(super) cross: Vec<f64>,
     spread: f64,
