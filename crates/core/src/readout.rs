@@ -107,7 +107,7 @@ pub fn predict(driver: &Driver, model: &dyn Model, examples: &[Example]) -> Resu
 /// F of a target with the values of some sites and F's slopes at others.
 #[derive(Clone, Copy)]
 pub struct Explaining<'a> {
-    /// The model's inside.
+    /// The model, as one whose inside can be read.
     pub open: &'a dyn Open,
     /// What the model is.
     pub card: &'a Card,

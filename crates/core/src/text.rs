@@ -90,7 +90,7 @@ impl Example {
     }
 }
 
-/// One model token.
+/// One token as a model reads it, pointing at its bytes of the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token {
     /// Its row in the word matrix.
@@ -108,7 +108,7 @@ pub struct Token {
 /// One example as one model reads it. Flips, triggers and masks change this, never the text and back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Encoded {
-    /// The example's fields.
+    /// The fields of the example, as the user wrote them.
     pub fields: Vec<Field>,
     /// Every model token in order.
     pub tokens: Vec<Token>,

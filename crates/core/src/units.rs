@@ -18,7 +18,7 @@ pub enum Units {
     Phrase,
     /// Sentences by the rules of UAX 29.
     Sentence,
-    /// A whole field.
+    /// A field as a whole is one unit.
     Field,
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
 
-/// Runs the command.
+/// Asks the model for its answers and writes them.
 pub(crate) fn run(args: &cli::Predict, stop: &Stop) -> Result<()> {
     let path = output::destination(args.output.as_deref(), &args.request.reads())?;
     let predictor = predict::open(&args.request, stop, &mut progress::say)?;

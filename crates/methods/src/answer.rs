@@ -48,10 +48,10 @@ pub(crate) fn attribution(
 }
 
 /// What a search finds.
-pub(crate) fn found(job: &Question<'_>, info: &Info, finder: &dyn SearchMethod) -> Result<Item> {
+pub(crate) fn found(job: &Question<'_>, info: &Info, method: &dyn SearchMethod) -> Result<Item> {
     let units = job.units.len();
-    afford(info, finder.most_rows(units), units, job.driver.memory_bytes)?;
-    finder.find(job, subject(job, info, finder.params(), &[])?)
+    afford(info, method.most_rows(units), units, job.driver.memory_bytes)?;
+    method.find(job, subject(job, info, method.params(), &[])?)
 }
 
 /// What the scores of a method are about.

@@ -56,7 +56,7 @@ impl<'a, T> Request<'a, T> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Noise<'a> {
     pub(crate) rates: Rates,
-    /// One a row.
+    /// The key of each row's random masks.
     pub(crate) keys: &'a [u64],
 }
 
@@ -197,8 +197,12 @@ impl<'a, T: Scalar> Run<'a, T> {
         let data: Vec<T> =
             given.flat_map(|start| start.data.iter().map(|&x| T::from_f64(x.into()))).collect();
         // Values that have a row for each token, or sentence, or only one for the text.
-        let first =
-            self.sites.get(site)?.axes.first().filter(|axis| !matches!(axis, Axis::Unit(_) | Axis::Class(_)));
+        let first = self
+            .sites
+            .get(site)?
+            .axes
+            .first()
+            .filter(|axis| !matches!(axis, Axis::Neuron(_) | Axis::Class(_)));
         let lens = |axis: &Axis| self.rows.iter().map(|row| axis.len(&row.encoded)).sum();
         let rows = first.map_or(self.rows.len(), lens);
         Ok(Tensor::new(rows, data.len() / rows.max(1), data).into())

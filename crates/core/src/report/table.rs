@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Named columns of numbers and words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
-    /// What it shows.
+    /// The heading: what the table shows.
     pub title: String,
     /// The heads of the columns.
     pub columns: Vec<String>,
@@ -25,14 +25,14 @@ pub enum Cell {
     Estimate {
         /// The mean over texts.
         mean: f64,
-        /// Its standard error.
+        /// The standard error of that mean.
         error: f64,
     },
     /// A number without an error.
     Number(f64),
     /// A word or a sentence.
     Word(String),
-    /// Nothing to say.
+    /// A cell with nothing to say.
     Empty,
 }
 

@@ -26,7 +26,7 @@ use std::time::Instant;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExplainRequest {
-    /// What to read.
+    /// The texts to explain, and how to read them.
     #[serde(flatten)]
     #[command(flatten)]
     pub texts: TextInput,
@@ -139,8 +139,22 @@ pub struct GoingOn<'a> {
     /// The SHA-256 of each text that an earlier run finished ([`text_sha256`](super::text_sha256)); these are read, compared
     /// and left out.
     pub finished: &'a [String],
-    /// Where a black box's answers for unfinished texts are kept.
+    /// Where answers for unfinished texts are kept: those of a black box, and of any model where texts are looked at together.
     pub answers: Option<&'a Path>,
+}
+
+/// Explains, and hands over the report about the text, one for each of many texts in their order, or the one about all of them.
+pub fn run(
+    request: &ExplainRequest,
+    stop: &Stop,
+    tell: Listener<'_>,
+    sink: &mut dyn FnMut(Report) -> Result<()>,
+) -> Result<()> {
+    let explainer = open(request, stop, tell)?;
+    match explainer.many() {
+        true => explainer.each(GoingOn::default(), tell, &mut |_, report| sink(report)),
+        false => sink(explainer.report(GoingOn::default(), tell)?),
+    }
 }
 
 /// Checks the request and opens its model.
@@ -183,13 +197,13 @@ impl Explainer<'_> {
     }
 
     /// Whether a method looks at all texts together.
-    fn surveys(&self) -> bool {
+    pub fn surveys(&self) -> bool {
         self.asked.methods.iter().any(|chosen| matches!(chosen.kind, Kind::Surveys(_)))
     }
 
-    /// The report about one text, or about all texts together.
-    pub fn report(&self, tell: Listener<'_>) -> Result<Report> {
-        let drivers = self.drivers(None)?;
+    /// The report about one text, or about all texts together, for which no text is finished before all are.
+    pub fn report(&self, from: GoingOn<'_>, tell: Listener<'_>) -> Result<Report> {
+        let drivers = self.drivers(from.answers)?;
         if self.surveys() {
             return self.surveyed(&drivers, tell);
         }
@@ -232,7 +246,8 @@ impl Explainer<'_> {
     }
 
     fn drivers(&self, answers: Option<&Path>) -> Result<Drivers> {
-        let cache = self.request.hiding.cache.as_deref();
+        let together = answers.filter(|_| self.surveys());
+        let cache = self.request.hiding.cache.as_deref().or(together);
         let memory = self.request.resources.memory();
         let drivers = Drivers::new(memory, cache, answers, &*self.model, &self.stop)?;
         Ok(drivers.watched(self.watch.clone()))

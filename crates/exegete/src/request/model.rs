@@ -20,7 +20,7 @@ pub struct ModelRequest {
     pub model: Option<PathBuf>,
 }
 
-/// `exegete model export`.
+/// What `exegete model export` is asked: a model and a folder to write.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExportRequest {

@@ -27,7 +27,7 @@ impl Default for ShowRequest {
     }
 }
 
-/// Reads the report.
+/// Reads the report from its file.
 pub fn run(request: &ShowRequest) -> Result<Report> {
     read(needed(&request.report, "there is no report to show; name a file")?, request.row)
 }

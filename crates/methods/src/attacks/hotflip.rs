@@ -6,7 +6,7 @@
 
 use super::first_order::{Estimate, lowest};
 use super::flips::{Flipped, Flips, apply, swaps, with, written};
-use super::goal::{Aiming, Goal, Outcome, Toward};
+use super::goal::{Aiming, AttackGoal, Outcome, Toward};
 use super::{Constraints, ReplacementWords, constraints};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod};
 use crate::{Arguments, Parameter, Question, Stream};
@@ -146,7 +146,7 @@ struct Search<'s, 'a> {
     vocabulary: ReplacementWords,
     /// What may take the place of each unit.
     allowed: Vec<Vec<u32>>,
-    goal: Goal,
+    goal: AttackGoal,
     start: State,
 }
 

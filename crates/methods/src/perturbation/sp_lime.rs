@@ -58,7 +58,7 @@ impl SpLime {
         Ok(Self {
             texts,
             shared,
-            chosen: ConfiguredMethod { info: &lime::INFO, kind, reduce: None, normalise },
+            chosen: ConfiguredMethod { info: &lime::INFO, kind, reduce: None, normalise, set: Vec::new() },
         })
     }
 
@@ -157,7 +157,7 @@ pub fn importance(rows: &[Vec<(usize, f64)>], words: usize) -> Vec<f64> {
     sums.iter().map(|sum| sum.sqrt()).collect()
 }
 
-/// A chosen text.
+/// A text that was chosen, and what it adds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextPick {
     /// Which text, by its place in the file from 0.

@@ -1,4 +1,4 @@
-//! A black box whose answers are planted, and what finders make of it.
+//! A black box whose answers are planted, and what search methods make of it.
 
 use crate::SiteChoice;
 use crate::evidence::Level;

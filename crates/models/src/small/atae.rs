@@ -166,7 +166,7 @@ impl<T: Scalar> Network<T> for Atae<T> {
 
 /// Every place, in the order of computation.
 fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
-    let (d, m, unit) = (c.embedding, c.width(), Axis::Unit);
+    let (d, m, unit) = (c.embedding, c.width(), Axis::Neuron);
     let [token, content] = [Axis::FieldToken(0), Axis::FieldContent(0)];
     let mut sites = vec![
         SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, unit(d)]).cut(),

@@ -236,7 +236,7 @@ fn occurs(encoded: &Encoded, answer: &[u32]) -> bool {
 /// Every place, in the order of computation.
 fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
     let asked = c.fields() == 2;
-    let (m, unit) = (c.width(), Axis::Unit);
+    let (m, unit) = (c.width(), Axis::Neuron);
     let [token, content] =
         if asked { [Axis::FieldToken(0), Axis::FieldContent(0)] } else { [Axis::Token, Axis::Content] };
     let mut sites = vec![SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, unit(c.embedding)]).cut()];

@@ -1,4 +1,4 @@
-//! A tokenizer of whole words: the units `word` of the contract, each a line of `vocab.txt`.
+//! A tokenizer of whole words: words as the units `word` cut them, each a line of `vocab.txt`.
 
 use super::Tokenize;
 use super::length::Cut;

@@ -39,7 +39,7 @@ pub enum Keep {
 pub struct TrainingSettings {
     /// How often every row is seen.
     pub epochs: usize,
-    /// Rows a step.
+    /// How many rows make a step.
     pub batch: usize,
     /// Whether a batch holds texts of about the same length.
     pub bucketed: bool,
@@ -77,7 +77,7 @@ pub struct TrainingSettings {
     pub dropout: Option<f64>,
     /// Texts are cut to this many tokens while training, where it is less than the model reads.
     pub max_tokens: Option<usize>,
-    /// Of order, dropout and fresh parameters.
+    /// The seed of order, dropout and fresh parameters.
     pub seed: u64,
     /// Threads; 0 for all.
     pub threads: usize,

@@ -19,9 +19,9 @@ pub struct Figure {
     pub name: &'static str,
     /// What was done, in words.
     pub work: String,
-    /// The best time.
+    /// The time of the fastest run, in seconds.
     pub seconds: f64,
-    /// The mean time.
+    /// The mean time of all runs, in seconds.
     pub mean_seconds: f64,
     /// The mean rate of plain matrix products before and after each run.
     pub product_gflops: f64,
@@ -38,7 +38,7 @@ pub struct Figure {
     pub note: Option<String>,
 }
 
-/// Measures one figure.
+/// A function that measures one figure.
 pub(super) type Measure = fn(&Setup) -> Result<Figure>;
 
 /// The figure that needs a program.

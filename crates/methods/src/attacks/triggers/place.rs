@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Where a trigger is put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SiteChoice {
-    /// Into which field.
+    /// The field that the trigger is put into, from 0.
     pub(super) field: usize,
     /// Behind its last token instead of before its first.
     pub(super) after: bool,

@@ -36,7 +36,7 @@ impl Bag {
             warnings: Vec::new(),
         };
         let sites = Sites::new(vec![
-            SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, Axis::Unit(2)]).cut(),
+            SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, Axis::Neuron(2)]).cut(),
             SiteInfo::new(LOGITS, "head", Role::Outputs, [Axis::Class(2)]).carrying_all(),
         ]);
         Self { card, factor, sites }

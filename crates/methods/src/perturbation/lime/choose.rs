@@ -5,7 +5,7 @@ use crate::parameter::name_of;
 /// Which words the linear picture is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::perturbation) enum Choose {
-    /// All of them.
+    /// No choice is made: every word stays in the fit.
     None,
     /// The word that explains most, then the one that adds most to it, and so on.
     Forward,

@@ -49,7 +49,7 @@ impl Rows {
 pub(super) struct Moments {
     means: Vec<f64>,
     mean: f64,
-    /// Of shape [words, words], last axis fastest.
+    /// The products of words, of shape [words, words], last axis fastest.
     pub(super) gram: Vec<f64>,
     pub(super) cross: Vec<f64>,
     spread: f64,
@@ -59,7 +59,7 @@ pub(super) struct Moments {
 pub(super) struct Linear {
     /// The words that it has a coefficient for.
     pub(super) kept: Vec<usize>,
-    /// A coefficient each.
+    /// The coefficient of each of these words.
     pub(super) coefficients: Vec<f64>,
     pub(super) intercept: f64,
 }
