@@ -116,7 +116,19 @@ pub struct Encoded {
     pub truncated: bool,
 }
 
+/// What vocabularies call a piece of text that they do not hold.
+const UNKNOWN: [&str; 2] = ["[UNK]", "<unk>"];
+
 impl Encoded {
+    /// How many tokens stand for text that the vocabulary does not hold, so that the model cannot tell them apart.
+    pub fn unknown(&self) -> usize {
+        let lost = |token: &&Token| {
+            let text = token.span.map(|span| self.slice(span));
+            UNKNOWN.contains(&&*token.piece) && text.is_some_and(|text| *text != *token.piece)
+        };
+        self.tokens.iter().filter(lost).count()
+    }
+
     /// Tokens without text, for benchmarks and toys: only the ids matter.
     pub fn from_ids(ids: &[u32]) -> Self {
         let token = |&id: &u32| Token { id, type_id: 0, piece: id.to_string(), span: None, special: false };

@@ -75,6 +75,38 @@ fn a_keyword_is_learned_and_found() {
 }
 
 #[test]
+fn a_run_says_what_applies_and_what_it_does_not_know() {
+    let folder = Folder::with("keyword", "30");
+    let run = folder.train("gru", TINY);
+    let first = run.stderr.lines().next().unwrap();
+    for said in ["epochs 1, batch 32 of like lengths, adam with amsgrad, rate 0.001 constant", "best by auc"]
+    {
+        assert!(first.contains(said), "{first}");
+    }
+    let model = folder.at("gru");
+    let json: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.at("gru/training.json")).unwrap()).unwrap();
+    assert_eq!(json["command"], "train");
+    let bytes = fs::read(folder.at("train.tsv")).unwrap();
+    assert_eq!(json["train_sha256"], exegete::sha256_hex(&bytes));
+    // Words that no training row has are counted, text by text.
+    let known = first_text(&folder);
+    let text = format!("{known} xyzzy plugh");
+    let run = exegete(&["predict", &text, "--model", &model]);
+    assert!(run.stdout.contains("2 unknown words"), "{}", run.stdout);
+    let run = exegete(&["predict", &text, "--model", &model, "--format", "json"]);
+    assert!(run.stdout.contains("\"unknown\":2"), "{}", run.stdout);
+    let run = exegete(&["explain", &text, "--model", &model]);
+    assert!(run.stdout.contains("2 tokens of the text stand for words"), "{}", run.stdout);
+    let run = exegete(&["predict", &known, "--model", &model]);
+    assert!(!run.stdout.contains("unknown"), "{}", run.stdout);
+    // A folder with something else in it stays as it is.
+    fs::write(folder.at("gru/notes.md"), "mine").unwrap();
+    assert_error(&folder.train("gru", TINY), &["holds notes.md", "no part of a model"]);
+    let _still_there = fs::read(folder.at("gru/notes.md")).unwrap();
+}
+
+#[test]
 fn stories_are_asked_about() {
     let folder = Folder::with("babi1", "40");
     let run = folder.train("lstm", &[TINY, &["--pair-column", "pair", "--task", "entity_qa"]].concat());
