@@ -40,6 +40,7 @@ mod size;
 mod texts;
 
 pub use hiding::HidingOptions;
+use identity::normal_form;
 pub use identity::{RunIdentity, text_sha256};
 pub use input::TextReader;
 pub use reads::{Read, refuse_reads};

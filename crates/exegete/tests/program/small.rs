@@ -137,6 +137,66 @@ fn aspects_are_asked_about() {
     assert_error(&folder.train("atae", TINY), &["--pair-column"]);
 }
 
+/// One list a text, each word one part more than the word before.
+fn write_weights(folder: &Folder, to: &str) {
+    let rows = fs::read_to_string(folder.at("train.tsv")).unwrap();
+    let list = |row: &str| {
+        let words = row.split('\t').next().unwrap().split(' ').count();
+        let parts = (1..=words).map(|part| part as f64 * 2.0 / (words * (words + 1)) as f64);
+        format!("{:?}\n", parts.collect::<Vec<_>>())
+    };
+    fs::write(folder.at(to), rows.lines().skip(1).map(list).collect::<String>()).unwrap();
+}
+
+#[test]
+fn attention_can_be_imposed() {
+    let folder = Folder::with("keyword", "60");
+    let (train, weights, model) = (folder.at("train.tsv"), folder.at("w.jsonl"), folder.at("average"));
+    write_weights(&folder, "w.jsonl");
+    let imposed = [TINY, &["--attention", "imposed", "--weights", &weights]].concat();
+    let run = folder.train("average", &imposed);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let run = exegete(&["model", "check", &model]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let corpus = ["--input", &train, "--model", &model];
+    let run = exegete(&[&["predict", "--weights", &weights], &corpus[..]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    fs::write(folder.at("one.jsonl"), "[0.25, 0.75]\n").unwrap();
+    let one = ["--weights", &folder.at("one.jsonl"), "--model", &model];
+    for method in ["integrated_gradients", "leave_one_out", "lime"] {
+        let run = exegete(&[&["explain", "good river", "--method", method], &one[..]].concat());
+        assert_eq!(run.code, 0, "{method}: {}", run.stderr);
+    }
+    // Every way of giving the wrong weights is one line.
+    assert_error(
+        &exegete(&["predict", "good river", "--model", &model]),
+        &["takes its attention from outside"],
+    );
+    let run = exegete(&[&["predict", "good river letter"], &one[..]].concat());
+    assert_error(&run, &["2 weights for a text of 3 words"]);
+    fs::write(folder.at("short.jsonl"), "[1.0]\n").unwrap();
+    let short = folder.at("short.jsonl");
+    assert_error(
+        &exegete(&[&["predict", "--weights", &short], &corpus[..]].concat()),
+        &["1 weights for a text"],
+    );
+    fs::write(folder.at("broken.jsonl"), "0.5 0.5\n").unwrap();
+    let broken = folder.at("broken.jsonl");
+    let run = exegete(&["predict", "good river", "--weights", &broken, "--model", &model]);
+    assert_error(&run, &["broken.jsonl: line 1", "no JSON list"]);
+    assert_error(&folder.train("average", &["--attention", "imposed"]), &["belong together"]);
+    assert_eq!(folder.train("gru", TINY).code, 0);
+    let run = exegete(&[
+        "predict",
+        "good river",
+        "--weights",
+        &folder.at("one.jsonl"),
+        "--model",
+        &folder.at("gru"),
+    ]);
+    assert_error(&run, &["has its own attention"]);
+}
+
 #[test]
 fn vectors_are_read_frozen_and_refused_by_line() {
     let folder = Folder::with("keyword", "30");

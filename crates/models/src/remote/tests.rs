@@ -115,7 +115,7 @@ fn requests_are_one_line() {
     let line = String::from_utf8(request(&examples).unwrap()).unwrap();
     assert_eq!(line, "{\"texts\":[\"a\\nb\\u0000\\\"😀\",[\"p\",\"h\"]]}\n");
     let field = || Field { name: "x".to_owned(), text: String::new() };
-    let three = Example { fields: vec![field(), field(), field()], label: None };
+    let three = Example { fields: vec![field(), field(), field()], label: None, weights: None };
     assert!(request(&[three]).unwrap_err().to_string().contains("3 fields"));
 }
 
