@@ -54,6 +54,8 @@ pub struct Prediction {
     pub scores: Scores,
     /// Whether text was cut off before the model saw it.
     pub truncated: bool,
+    /// How many tokens of the text its vocabulary does not hold: see [`Encoded::unknown`](crate::Encoded::unknown).
+    pub unknown: usize,
 }
 
 /// What a row should have been, for losses.

@@ -5,7 +5,7 @@ use super::input::{TextReader, TextsAgain};
 use super::record::{self, recorded};
 use super::{
     AddressOptions, HidingOptions, Listener, Notice, Resources, Stop, TextInput, check_stop, cost, hiding,
-    model, say_going_on, settings,
+    model, normal_form, say_going_on, settings,
 };
 use crate::methods::evidence::Level;
 use crate::methods::{
@@ -18,6 +18,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -271,7 +272,9 @@ impl Explainer<'_> {
         let mut held_out = None;
         if let Some(path) = &self.request.held_out {
             let texts = TextInput { text: None, input: Some(path.clone()), ..self.request.texts.clone() };
-            held_out = Some(open(&texts)?);
+            let texts = open(&texts)?;
+            refuse_overlap(&examples, &texts)?;
+            held_out = Some(texts);
         }
         let (model, request) = (&*self.model, &self.asked);
         let (items, spent) = drivers.with(|driver| {
@@ -312,6 +315,23 @@ impl Explainer<'_> {
         let provenance = Provenance::new(self.model.card(), self.request.seed, threads, seconds, spent);
         Report { schema: SCHEMA.to_owned(), provenance, request, items }
     }
+}
+
+/// What was learned from is not held out.
+fn refuse_overlap(learned: &dyn TextSource, held_out: &dyn TextSource) -> Result<()> {
+    let known = learned.pass()?.map(|example| Ok(normal_form(&example?)));
+    let known = known.collect::<crate::Result<HashSet<String>>>()?;
+    let (mut both, mut rows) = (0, 0);
+    for example in held_out.pass()? {
+        rows += 1;
+        both += usize::from(known.contains(&normal_form(&example?)));
+    }
+    if both > 0 {
+        bail!(
+            "{both} of the {rows} rows of --held-out are also rows of --input; take them out of one of the two"
+        );
+    }
+    Ok(())
 }
 
 impl ExplainRequest {

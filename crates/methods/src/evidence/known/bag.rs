@@ -55,7 +55,7 @@ const ZERO: u32 = 1_000_000;
 
 fn token(word: &str, span: Option<Span>) -> Token {
     let id = (f64::from(ZERO) + 100.0 * weight(word)).round() as u32;
-    Token { id, type_id: 0, piece: word.into(), span, special: span.is_none() }
+    Token { id, type_id: 0, piece: word.into(), span, special: span.is_none(), weight: None }
 }
 
 impl Model for Bag {
