@@ -1,11 +1,15 @@
+use super::Picture;
 use super::consistent::lengths;
 use crate::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Named columns of numbers and words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
+    /// What programs know it by, in snake case; empty where a table has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// What it shows.
     pub title: String,
     /// The heads of the columns.
@@ -15,6 +19,9 @@ pub struct Table {
     /// What the reader must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// How the rows are drawn beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<Picture>,
 }
 
 /// One entry of a [`Table`].
@@ -27,6 +34,15 @@ pub enum Cell {
         mean: f64,
         /// Its standard error.
         error: f64,
+    },
+    /// A number with its 95 % interval.
+    Interval {
+        /// The estimate.
+        value: f64,
+        /// The lower end.
+        lower: f64,
+        /// The upper end.
+        upper: f64,
     },
     /// A number without an error.
     Number(f64),

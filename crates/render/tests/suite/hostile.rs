@@ -125,7 +125,7 @@ fn reports() -> impl Strategy<Value = Report> {
     ];
     let rows = prop::collection::vec(prop::collection::vec(cell, 0..6), 0..4);
     let tabled = (text(), prop::collection::vec(text(), 0..6), rows)
-        .prop_map(|(title, columns, rows)| Item::Table(Table { title, columns, rows, notes: Vec::new() }));
+        .prop_map(|(title, columns, rows)| Item::Table(Table { title, columns, rows, ..Table::default() }));
     let item = prop_oneof![
         attributed().prop_map(|a| Item::Attribution(Box::new(a))),
         ruled().prop_map(|r| Item::Rule(Box::new(r))),

@@ -216,6 +216,7 @@ fn table() -> Table {
         columns: ["method", "comprehensiveness", "sufficiency", "rows"].map(str::to_owned).to_vec(),
         rows,
         notes: vec!["means over texts, with the standard error".to_owned()],
+        ..Table::default()
     }
 }
 
@@ -236,7 +237,7 @@ fn wide() -> Table {
         title: "Triggers that force negative".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
-        notes: Vec::new(),
+        ..Table::default()
     }
 }
 

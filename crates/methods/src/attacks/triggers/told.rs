@@ -96,6 +96,7 @@ impl Told<'_> {
             columns: columns.map(str::to_owned).to_vec(),
             rows,
             notes: self.notes(),
+            ..Table::default()
         }
     }
 
@@ -161,6 +162,7 @@ impl Told<'_> {
             columns: columns.map(str::to_owned).to_vec(),
             rows,
             notes: vec![note],
+            ..Table::default()
         })
     }
 
