@@ -1,6 +1,6 @@
 use super::Picture;
 use super::consistent::lengths;
-use crate::Result;
+use crate::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,11 +53,26 @@ pub enum Cell {
 }
 
 impl Table {
-    /// One cell a column in every row.
+    /// One cell a column in every row; pictures of columns that there are.
     pub(super) fn consistent(&self) -> Result<()> {
         let row = |(index, row): (usize, &Vec<_>)| {
             lengths(&format!("rows[{index}]"), row.len(), "columns", self.columns.len())
         };
-        self.rows.iter().enumerate().try_for_each(row)
+        self.rows.iter().enumerate().try_for_each(row)?;
+        self.pictures.iter().try_for_each(|picture| self.drawn(picture))
+    }
+
+    /// Every column of a picture is one of the table.
+    fn drawn(&self, picture: &Picture) -> Result<()> {
+        let missing = |(_, name): &(&str, &str)| !self.columns.iter().any(|column| column == name);
+        match picture.named().find(missing) {
+            Some((field, name)) => {
+                let name = name.escape_default();
+                Err(Error::Input(format!(
+                    "pictures: '{field}' names the column '{name}', which the table lacks"
+                )))
+            }
+            None => Ok(()),
+        }
     }
 }
