@@ -128,5 +128,6 @@ fn units_of(
         columns: vec!["unit".into(), "score".into()],
         rows: order.iter().take(MOST).map(row).collect(),
         notes,
+        ..Table::default()
     }
 }

@@ -209,6 +209,7 @@ fn texts_table(picks: &[TextPick], picked: &[Example], asked: usize, texts: usiz
         columns: vec!["line".into(), "coverage so far".into(), "text".into()],
         rows: picks.iter().zip(picked).map(row).collect(),
         notes: short.into_iter().collect(),
+        ..Table::default()
     }
 }
 
@@ -232,7 +233,7 @@ fn words_table(matrix: &Matrix, importance: &[f64]) -> Table {
         title: format!("sp_lime: importance of words, the first {WORDS} of {}", importance.len()),
         columns: vec!["word".into(), "importance".into(), "mean weight".into(), "texts".into()],
         rows: order.iter().take(WORDS).map(row).collect(),
-        notes: Vec::new(),
+        ..Table::default()
     }
 }
 
