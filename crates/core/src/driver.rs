@@ -37,7 +37,7 @@ pub struct Driver {
 /// What a driver has spent so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Spent {
-    /// Rows run forward.
+    /// How many rows were run forward.
     pub forward_rows: usize,
     /// Rows that were asked for again and not run again.
     pub remembered_rows: usize,

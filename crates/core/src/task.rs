@@ -41,10 +41,10 @@ pub static TASKS: &[&dyn Task] = &[
 
 /// What a model answers, and what its output means.
 pub trait Task: fmt::Debug + Send + Sync {
-    /// As documents spell it.
+    /// The name, spelled as in documents.
     fn name(&self) -> &'static str;
 
-    /// As people say it.
+    /// The name as people say it.
     fn title(&self) -> &'static str;
 
     /// How a Hugging Face config says it; none for a task that no config names.
@@ -202,7 +202,7 @@ pub struct Widths {
 /// How many classes a whole text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Classes {
-    /// It has none.
+    /// A whole text has no class.
     None,
     /// Exactly one label for a text.
     One,

@@ -39,7 +39,7 @@ pub fn most_rows(
         let rows = match &chosen.kind {
             Kind::Scores(method) if chosen.info.needs == Needs::Inside => method.most_rows(encoded.len()),
             Kind::Scores(method) => method.most_rows(units),
-            Kind::Finds(finder) => finder.most_rows(units),
+            Kind::Finds(method) => method.most_rows(units),
             Kind::Surveys(survey) => {
                 let size = SurveySize { units, texts, classes: model.card().labels.len(), targets };
                 known.extend(survey.most_rows(&size).map(|rows| (chosen.info.name, rows)));

@@ -42,6 +42,7 @@ pub mod search;
 mod settings;
 pub mod statistics;
 mod streams;
+mod suggest;
 mod words;
 
 pub use baseline::Baseline;
@@ -61,4 +62,5 @@ pub use raw_attribution::{RawAttribution, RawScores};
 pub use registry::{Axiom, CorpusMethod, Info, METHODS, Meaning, Method, Needs, New, SearchMethod, find};
 pub use settings::{Arguments, Settings};
 pub use streams::Stream;
+pub use suggest::{nearest, suggest_method};
 pub use words::{Word, Words};

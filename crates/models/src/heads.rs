@@ -20,7 +20,7 @@ pub struct HeadNames {
     pub out: &'static str,
     /// The dense layer of the bare encoder's pooled vector, where the family has one.
     pub pooler: Option<&'static str>,
-    /// The masked-LM head.
+    /// The parameters of the masked-LM head.
     pub mask: MaskNames,
 }
 

@@ -250,3 +250,33 @@ fn a_run_can_start_at_the_states() {
         }
     }
 }
+
+/// A text that brings along what another model's attention came to gets that model's answer, and what is taken out of it
+/// leaves weights that sum to one again.
+#[test]
+fn imposed_weights_are_those_of_a_model_that_worked_them_out() {
+    let own = case("lstm-additive");
+    let config = std::fs::read_to_string(own.folder.join("config.json")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["model.safetensors", "vocab.txt"] {
+        std::fs::copy(own.folder.join(file), folder.path().join(file)).unwrap();
+    }
+    let config = config.replace("\"additive\"", "\"imposed\"");
+    std::fs::write(folder.path().join("config.json"), config).unwrap();
+    let (model, imposed) = (open(&own.folder, Precision::F64), open(folder.path(), Precision::F64));
+    let (inside, outside) = (model.open().unwrap(), imposed.open().unwrap());
+    let probs = Site::named("attn.probs");
+    for example in &own.examples {
+        let row = Row::new(inside.encode(example).unwrap());
+        let pass = inside.forward(std::slice::from_ref(&row), &Plan::keep([probs])).unwrap();
+        let weights = Some(pass.value(probs, 0).unwrap().data);
+        let given = Row::new(outside.encode(&Example { weights, ..example.clone() }).unwrap());
+        let found = outside.forward(std::slice::from_ref(&given), &Plan::keep([probs])).unwrap();
+        close("logits", &found.logits()[0].data, &pass.logits()[0].data, Of::Largest(0.0), LIMIT);
+        let mut cut = (*given.encoded).clone();
+        cut.tokens.remove(1);
+        let left = outside.forward(&[Row::new(cut)], &Plan::keep([probs])).unwrap().value(probs, 0).unwrap();
+        let sum: f32 = left.data.iter().sum();
+        assert!(left.data.is_empty() || (sum - 1.0).abs() < 1e-6, "{sum}");
+    }
+}

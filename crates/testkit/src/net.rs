@@ -115,7 +115,7 @@ pub(crate) fn tokens_by(example: &Example, id: impl Fn(&str) -> u32) -> Encoded 
         let token = |word: &str| {
             let start = word.as_ptr() as usize - text.as_ptr() as usize;
             let span = Some(Span { field, start, end: start + word.len() });
-            Token { id: id(word), type_id: 0, piece: word.into(), span, special: false }
+            Token { id: id(word), type_id: 0, piece: word.into(), span, special: false, weight: None }
         };
         text.split_whitespace().map(token).collect::<Vec<_>>()
     };

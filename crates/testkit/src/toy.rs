@@ -120,7 +120,7 @@ impl Open for Toy {
                 let start = word.as_ptr() as usize - text.as_ptr() as usize;
                 let id = self.token_id(word).unwrap_or(0);
                 let span = Some(Span { field, start, end: start + word.len() });
-                tokens.push(Token { id, type_id: 0, piece: word.into(), span, special: false });
+                tokens.push(Token { id, type_id: 0, piece: word.into(), span, special: false, weight: None });
             }
         }
         if tokens.is_empty() {

@@ -23,7 +23,7 @@ impl Task for BareEncoder {
     }
 
     fn axes(&self, widths: &Widths) -> Vec<Axis> {
-        vec![Axis::Unit(widths.hidden)]
+        vec![Axis::Neuron(widths.hidden)]
     }
 
     fn labels(&self, _: &[String]) -> Vec<String> {

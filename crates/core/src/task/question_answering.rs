@@ -154,6 +154,7 @@ mod tests {
             piece: String::new(),
             span: field.map(|field| Span { field, start: 0, end: 1 }),
             special: field.is_none(),
+            weight: None,
         };
         let tokens = [None, Some(0), None, Some(1), Some(1), Some(1), None].map(token).to_vec();
         let encoded = Encoded { fields: vec![field("q"), field("c")], tokens, truncated: false };
@@ -176,6 +177,7 @@ mod tests {
             piece: String::new(),
             span: Some(Span { field: 0, start: 0, end: 1 }),
             special: false,
+            weight: None,
         };
         let fields = vec![Field { name: String::new(), text: "c".into() }];
         let encoded = Encoded { fields, tokens: vec![token; 40], truncated: false };

@@ -26,7 +26,7 @@ pub struct Resources {
     /// Threads; 0 for all [default: 0 where the model runs here].
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// PredictionCache for activations in bytes, such as 2GiB or 512MB; weights, and what training keeps for each, come on top
+    /// Memory for activations in bytes, such as 2GiB or 512MB; weights, and what training keeps for each, come on top
     /// [default: 2GiB where the model runs here].
     #[arg(long, value_name = "SIZE", value_parser = super::size::parse)]
     pub memory: Option<usize>,
@@ -72,7 +72,7 @@ impl Resources {
         )
     }
 
-    /// Bytes for activations.
+    /// How many bytes of activations may be alive at once.
     pub(super) fn memory(&self) -> usize {
         self.memory.unwrap_or(2 << 30)
     }

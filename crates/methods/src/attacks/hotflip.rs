@@ -6,7 +6,7 @@
 
 use super::first_order::{Estimate, lowest};
 use super::flips::{Flipped, Flips, apply, swaps, with, written};
-use super::goal::{Aiming, Goal, Outcome, Toward};
+use super::goal::{Aiming, AttackGoal, Outcome, Toward};
 use super::{Constraints, ReplacementWords, constraints};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod};
 use crate::{Arguments, Parameter, Question, Stream};
@@ -146,7 +146,7 @@ struct Search<'s, 'a> {
     vocabulary: ReplacementWords,
     /// What may take the place of each unit.
     allowed: Vec<Vec<u32>>,
-    goal: Goal,
+    goal: AttackGoal,
     start: State,
 }
 
@@ -311,7 +311,8 @@ impl<'s, 'a> Search<'s, 'a> {
     fn lost(&self, states: &[&State], edited: &[Edited]) -> Result<usize> {
         let mut lost = 0;
         for (state, edited) in states.iter().zip(edited).filter(|(state, _)| state.outcome.reached) {
-            let again = self.open.encode(&Example { fields: edited.input.clone(), label: None })?;
+            let again =
+                self.open.encode(&Example { fields: edited.input.clone(), label: None, weights: None })?;
             let ids = |encoded: &Encoded| encoded.tokens.iter().map(|token| token.id).collect::<Vec<_>>();
             // Where the tokens move, a target at one of them is about another.
             if ids(&again) == ids(&state.text.encoded) || is_bound(self.job) {

@@ -248,7 +248,7 @@ impl Triggers {
         Ok(association)
     }
 
-    /// A random trigger.
+    /// A trigger of words drawn at random.
     fn drawn(&self, words: &[u32], random: &mut ChaCha8Rng) -> Vec<u32> {
         (0..self.length).map(|_| words[random.random_range(0..words.len())]).collect()
     }

@@ -83,7 +83,7 @@ impl Method for GradCam {
 fn positions(info: &SiteInfo) -> Result<usize> {
     let is_position = |axis: &Axis| matches!(axis, Axis::Token | Axis::Window(_));
     let found: Vec<usize> = (0..info.axes.len()).filter(|&at| is_position(&info.axes[at])).collect();
-    let channels = |axis: &Axis| matches!(axis, Axis::Head(_) | Axis::Unit(_));
+    let channels = |axis: &Axis| matches!(axis, Axis::Head(_) | Axis::Neuron(_));
     let why = match (&found[..], info.role) {
         (_, Role::Outputs) => "is the model's answer",
         ([], _) => "has no positions",

@@ -26,7 +26,7 @@ impl Game for PerturbedPredictions<'_> {
 /// What each player is given, and how surely.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShapleyShares {
-    /// One a player.
+    /// The Shapley value of each player.
     pub values: Vec<f64>,
     /// Their standard errors; zero where nothing was left to chance.
     pub errors: Vec<f64>,

@@ -58,7 +58,7 @@ impl SpLime {
         Ok(Self {
             texts,
             shared,
-            chosen: ConfiguredMethod { info: &lime::INFO, kind, reduce: None, normalise },
+            chosen: ConfiguredMethod { info: &lime::INFO, kind, reduce: None, normalise, set: Vec::new() },
         })
     }
 
@@ -157,7 +157,7 @@ pub fn importance(rows: &[Vec<(usize, f64)>], words: usize) -> Vec<f64> {
     sums.iter().map(|sum| sum.sqrt()).collect()
 }
 
-/// A chosen text.
+/// A text that was chosen, and what it adds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextPick {
     /// Which text, by its place in the file from 0.
@@ -209,6 +209,7 @@ fn texts_table(picks: &[TextPick], picked: &[Example], asked: usize, texts: usiz
         columns: vec!["line".into(), "coverage so far".into(), "text".into()],
         rows: picks.iter().zip(picked).map(row).collect(),
         notes: short.into_iter().collect(),
+        ..Table::default()
     }
 }
 
@@ -232,7 +233,7 @@ fn words_table(matrix: &Matrix, importance: &[f64]) -> Table {
         title: format!("sp_lime: importance of words, the first {WORDS} of {}", importance.len()),
         columns: vec!["word".into(), "importance".into(), "mean weight".into(), "texts".into()],
         rows: order.iter().take(WORDS).map(row).collect(),
-        notes: Vec::new(),
+        ..Table::default()
     }
 }
 

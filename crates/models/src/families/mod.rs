@@ -72,11 +72,11 @@ pub struct Sharing {
 /// The keys of a family's dropout rates with the rates where the config is silent, and the places that not all drop at.
 #[derive(Debug, PartialEq)]
 pub struct DropoutKeys {
-    /// Of embeddings and of the blocks' outputs.
+    /// The rate of embeddings and of the blocks' outputs.
     pub hidden: (&'static str, f64),
-    /// Of attention probabilities.
+    /// The rate of attention probabilities.
     pub attention: (&'static str, f64),
-    /// Of a classifier's head; the rate of `hidden` where there is no default of its own.
+    /// The rate of a classifier's head; that of `hidden` where there is no default of its own.
     pub head: (&'static str, Option<f64>),
     /// Whether it drops after the attention's output projection.
     pub attention_out: bool,

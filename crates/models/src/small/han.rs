@@ -152,7 +152,7 @@ impl Layout {
 
 /// Every place, in the order of computation.
 fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
-    let (d, m, unit) = (c.embedding, c.width(), Axis::Unit);
+    let (d, m, unit) = (c.embedding, c.width(), Axis::Neuron);
     let mut sites = vec![SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, unit(d)]).cut()];
     let levels = [
         (WORD_STATES, [Axis::Token, Axis::Content], SENTENCES, vec![Axis::Sentence, unit(m)]),

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 pub struct Metrics {
     /// Rows it was measured on.
     pub rows: usize,
-    /// The mean loss.
+    /// The mean loss over rows, in nats for classes.
     pub loss: f64,
     /// The share of rows answered rightly, with several labels the share of rows where all are right; none for numbers.
     pub accuracy: Option<f64>,
@@ -29,11 +29,11 @@ pub struct Metrics {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// The highest accuracy.
+    /// The epoch of the highest accuracy is best.
     Accuracy,
-    /// The highest macro-F1.
+    /// The epoch of the highest macro-F1 is best.
     MacroF1,
-    /// The lowest loss.
+    /// The epoch of the lowest loss is best.
     Loss,
     /// The highest F1 of the positive class.
     F1,

@@ -19,9 +19,9 @@ pub struct Figure {
     pub name: &'static str,
     /// What was done, in words.
     pub work: String,
-    /// The best time.
+    /// The time of the fastest run, in seconds.
     pub seconds: f64,
-    /// The mean time.
+    /// The mean time of all runs, in seconds.
     pub mean_seconds: f64,
     /// The mean rate of plain matrix products before and after each run.
     pub product_gflops: f64,
@@ -38,7 +38,7 @@ pub struct Figure {
     pub note: Option<String>,
 }
 
-/// Measures one figure.
+/// A function that measures one figure.
 pub(super) type Measure = fn(&Setup) -> Result<Figure>;
 
 /// The figure that needs a program.
@@ -91,7 +91,6 @@ fn best(setup: &Setup, runs: usize, work: impl Fn(&Driver) -> Result<()>) -> Res
 }
 
 fn forward(setup: &Setup, name: &'static str, lengths: &[usize]) -> Result<Figure> {
-    let open = setup.model.require_open()?;
     let rows = rows::of_lengths(&*setup.model, lengths)?;
     // A short run says more about the moment than about the machine, so it is repeated more often.
     let runs = if lengths.len() == 1 { 4 * setup.runs } else { setup.runs };

@@ -51,6 +51,46 @@ impl TrainPlan {
         Ok(Self { settings, metric: request.metric.map_or(metric, read_metric) })
     }
 
+    /// Everything that applies, in one line.
+    pub(super) fn said(&self) -> String {
+        let own = &self.settings;
+        let optimiser = match own.optimiser {
+            Optimiser::AdamW { .. } => "adamw".to_owned(),
+            Optimiser::Adam { amsgrad: true, .. } => "adam with amsgrad".to_owned(),
+            Optimiser::Adam { .. } => "adam".to_owned(),
+            Optimiser::Sgd { momentum } => format!("sgd with momentum {momentum}"),
+        };
+        let schedule = match own.schedule {
+            Schedule::Linear => format!("linear after a warm-up of {}", own.warmup),
+            Schedule::Constant => "constant".to_owned(),
+            Schedule::Halve => "halved where nothing improves".to_owned(),
+        };
+        let or_none = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
+        let weights = own.class_weights.iter().map(|weight| format!("{weight:.4}"));
+        let weights = (!own.class_weights.is_empty()).then(|| weights.collect::<Vec<_>>().join(" "));
+        format!(
+            "epochs {}, batch {}{}, {optimiser}, rate {} {schedule}, decay {} and {} on attention, clip {}, class weights {}, loss {} over a batch, best by {}, patience {}, seed {}",
+            own.epochs,
+            own.batch,
+            if own.bucketed { " of like lengths" } else { "" },
+            own.rate,
+            own.decay,
+            own.decay_attention,
+            or_none(own.clip.map(|clip| clip.to_string())),
+            or_none(weights),
+            match own.reduction {
+                Reduction::Mean => "averaged",
+                Reduction::Sum => "summed",
+            },
+            serde_json::to_value(self.metric)
+                .ok()
+                .and_then(|name| Some(name.as_str()?.to_owned()))
+                .unwrap_or_default(),
+            or_none(own.patience.map(|epochs| epochs.to_string())),
+            own.seed,
+        )
+    }
+
     /// The settings as `training.json` has them.
     pub(super) fn report(&self, request: &TrainRequest) -> Value {
         let TrainingSettings { optimiser, .. } = &self.settings;

@@ -74,7 +74,7 @@ pub(super) struct Search<'s> {
     pub(super) candidates: usize,
     /// Rows in a round.
     pub(super) batch: usize,
-    /// The most rounds.
+    /// The most rounds that a search takes.
     pub(super) rounds: usize,
 }
 
@@ -101,7 +101,7 @@ pub(super) struct Scored {
 pub(super) struct Effect {
     /// The mean probability that they keep their answer.
     pub(super) kept: f64,
-    /// How many do.
+    /// How many rows keep their answer.
     pub(super) keep: usize,
 }
 

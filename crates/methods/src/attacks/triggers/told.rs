@@ -98,6 +98,7 @@ impl Told<'_> {
             columns: columns.map(str::to_owned).to_vec(),
             rows,
             notes: self.notes(),
+            ..Table::default()
         }
     }
 
@@ -163,6 +164,7 @@ impl Told<'_> {
             columns: columns.map(str::to_owned).to_vec(),
             rows,
             notes: vec![note],
+            ..Table::default()
         })
     }
 
