@@ -71,7 +71,7 @@ pub struct BenchReport {
     pub bandwidth: f64,
     /// What it was measured on, in full.
     pub machine: BenchMachine,
-    /// The model's name.
+    /// The name of the model, as its card has it.
     pub model: String,
     /// Threads that were used.
     pub threads: usize,
@@ -114,7 +114,7 @@ pub struct ShapeReport {
 /// A figure beside the peak.
 #[derive(Debug, Serialize)]
 pub struct BenchFigure {
-    /// What was measured.
+    /// The work, with its seconds.
     #[serde(flatten)]
     pub figure: Figure,
     /// 10⁹ operations a second in the best run.
