@@ -1,5 +1,6 @@
 //! `exegete explain` and `show`.
 
+use crate::cli::ReportFormat;
 use crate::journal::Journal;
 use crate::output::report::{options, write};
 use crate::output::{Output, destination, is_replaceable};
@@ -20,21 +21,22 @@ pub(crate) fn run(args: &cli::Explain, stop: &Stop) -> Result<()> {
     let output = destination(args.output.as_deref(), &reads)?;
     if args.again.again.is_some() {
         let report = again::run(&args.again, &request, stop, &mut progress::say)?;
-        return write(&report, args.format.unwrap_or(Format::Text), output);
+        return write(&report, args.format.unwrap_or(ReportFormat::Text(Format::Text)), output);
     }
     let explainer = explain::open(&request, stop, &mut progress::say)?;
-    let format = args.format.unwrap_or(if explainer.many() { Format::Jsonl } else { Format::Text });
+    let usual = if explainer.many() { Format::Jsonl } else { Format::Text };
+    let format = args.format.unwrap_or(ReportFormat::Text(usual));
     if !explainer.many() {
         return write(&one(explainer, &request)?, format, output);
     }
-    match (format, output) {
-        (Format::Jsonl | Format::Csv | Format::Text, Some(path)) if is_replaceable(path) => {
-            resumable(&request, &explainer, format, path)
-        }
-        (Format::Jsonl | Format::Csv | Format::Text, path) => stream(&explainer, format, path),
-        _ => bail!(
+    let ReportFormat::Text(format @ (Format::Jsonl | Format::Csv | Format::Text)) = format else {
+        bail!(
             "many texts are written as jsonl, csv or text; `exegete show FILE.jsonl --row N` makes one of them a document or a picture"
-        ),
+        );
+    };
+    match output.filter(|path| is_replaceable(path)) {
+        Some(path) => resumable(&request, &explainer, format, path),
+        None => stream(&explainer, format, output),
     }
 }
 

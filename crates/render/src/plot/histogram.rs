@@ -60,14 +60,14 @@ pub(super) fn draw(picture: &Picture, points: &[Point]) -> Option<Plot> {
     let (left, high) = (44.0, low + wide * bins as f64);
     let axis = Axis::over([low, high], left, WIDTH - 14.0)?;
     let shown = &series[..series.len().min(SERIES)];
-    let panel = if shown.len() > 1 { 84.0 } else { 190.0 };
-    let (mut y, mut body) = (4.0, String::new());
+    let panel = if shown.len() > 1 { 96.0 } else { 190.0 };
+    let (mut y, mut body) = (-8.0, String::new());
     for (index, (name, counts)) in shown.iter().enumerate() {
-        let top = y + 22.0;
+        let top = y + 32.0;
         let rows = counts.iter().sum::<usize>();
         let label =
             if name.is_empty() { count(rows, "row") } else { format!("{name} ({})", count(rows, "row")) };
-        body += &super::ink::clipped_text(left, y + 13.0, "name", &label, WIDTH - left);
+        body += &super::ink::clipped_text(left, y + 24.0, "name", &label, WIDTH - left);
         body += &coloured(index, &bars(&counted, counts, &axis, (top, y + panel)));
         y += panel;
     }

@@ -73,11 +73,12 @@ fn drawn_series(series: usize, places: &[Place], frame: &Frame, aside: f64) -> S
     let mut out = if line.len() > 1 { through(series, &line) } else { String::new() };
     for (x, y) in places.iter().flat_map(|(x, own)| own.iter().map(move |y| (x + aside, y))) {
         let mut said = minus(&figure(y.value));
-        let mut body = mark(series, x, frame.y.at(y.value));
+        let mut body = String::new();
         if y.lower < y.upper {
             body += &whisker((x, frame.y.at(y.lower)), (x, frame.y.at(y.upper)));
             said += &format!(" ({} to {})", minus(&figure(y.lower)), minus(&figure(y.upper)));
         }
+        body += &mark(series, x, frame.y.at(y.value));
         out += &told(&said, &body);
     }
     out

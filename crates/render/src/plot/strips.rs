@@ -90,8 +90,9 @@ impl Strips<'_> {
         let lines: String =
             axis.ticks().iter().map(|(value, told)| tick(&axis, *value, told, top, y)).collect();
         let title = along(picture.y_title.as_ref(), picture.y.as_deref().unwrap_or_default());
+        let room = axis.at(axis.high) - width(&title, LETTERS) - 16.0;
         let title = text(axis.at(axis.high), y + 34.0, "end", &title);
-        let kinds = text(0.0, y + 16.0, "", &along(picture.x_title.as_ref(), &picture.x));
+        let kinds = clipped_text(0.0, y + 34.0, "", &along(picture.x_title.as_ref(), &picture.x), room);
         let body = [legend, lines, body, title, kinds].concat();
         Some(Plot { title: String::new(), width: WIDTH, height: y + 42.0, body, notes: self.notes.clone() })
     }

@@ -18,7 +18,7 @@ pub(super) fn draw(picture: &Picture, points: &[Point]) -> Option<Plot> {
     let strips = strips(points);
     let values: Vec<f64> = strips.strips.iter().flat_map(sorted).collect();
     let mut plot = strips.draw(picture, 17.0, values.into_iter(), violin)?;
-    plot.notes.push("dark bar: the middle half, light mark: the median; right: how many rows".to_owned());
+    plot.notes.push("bar: the middle half, with a mark at the median; right: how many rows".to_owned());
     Some(plot)
 }
 
