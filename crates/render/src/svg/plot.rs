@@ -41,7 +41,7 @@ fn words(sheet: &mut Sheet, picture: &Picture, source: Source<'_>) {
     sheet.skip(10.0);
     sheet.caption(&picture.title, 13.0, "bold");
     for side in texts.iter().flatten() {
-        sheet.skip(4.0);
+        sheet.skip(8.0);
         sheet.caption(&side.name, 11.0, "normal");
         sheet.skip(4.0);
         let stretches = side.words.iter().flat_map(|(word, _, strength)| {
@@ -50,6 +50,7 @@ fn words(sheet: &mut Sheet, picture: &Picture, source: Source<'_>) {
         text(sheet, stretches);
     }
     if more > 0 {
+        sheet.skip(6.0);
         sheet.caption(&format!("and {}", count(more, "more text")), 10.0, "normal");
     }
 }
