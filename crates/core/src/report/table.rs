@@ -10,7 +10,7 @@ pub struct Table {
     /// What programs know it by, in snake case; empty where a table has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// What it shows.
+    /// The heading: what the table shows.
     pub title: String,
     /// The heads of the columns.
     pub columns: Vec<String>,
@@ -32,7 +32,7 @@ pub enum Cell {
     Estimate {
         /// The mean over texts.
         mean: f64,
-        /// Its standard error.
+        /// The standard error of that mean.
         error: f64,
     },
     /// A number with its 95 % interval.
@@ -48,7 +48,7 @@ pub enum Cell {
     Number(f64),
     /// A word or a sentence.
     Word(String),
-    /// Nothing to say.
+    /// A cell with nothing to say.
     Empty,
 }
 
