@@ -38,7 +38,7 @@ fn table(rows: &Rows, columns: &[&str], most: usize) -> Table {
         columns: columns.iter().map(|&column| column.to_owned()).collect(),
         rows: rows.rows.iter().take(most).map(row).collect(),
         notes: rows.notes.clone(),
-        pictures: rows.pictures.clone(),
+        ..Table::default()
     }
 }
 
@@ -50,8 +50,17 @@ fn any(value: &Value) -> Cell {
     }
 }
 
+/// The field of an object, or the field of a field where the name has a point: `a.b` is the field b of a.
+pub(crate) fn field<'a>(row: &'a Record, name: &str) -> Option<&'a Value> {
+    let nested = || {
+        let (outer, inner) = name.split_once('.')?;
+        inner.split('.').try_fold(row.get(outer)?, |value, name| value.get(name))
+    };
+    row.get(name).or_else(nested)
+}
+
 /// A value that is read as one cell; lists and other objects are none.
-fn cell(value: &Value) -> Cell {
+pub(crate) fn cell(value: &Value) -> Cell {
     match value {
         Value::Number(number) => number.as_f64().map_or(Cell::Empty, Cell::Number),
         Value::String(word) => Cell::Word(word.clone()),

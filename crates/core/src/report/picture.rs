@@ -47,6 +47,9 @@ pub enum Shape {
     Bars,
     /// Cells at column `x` and row `y`, as dark as `of` is large.
     Grid,
+    /// The words of the list `x`, each on a ground by its number in the list `y`, and beside them again by the list `of`;
+    /// `y_title` and `x_title` name these two.
+    Words,
 }
 
 impl Picture {

@@ -1,9 +1,9 @@
 //! Tokens × sites as a grid.
 
-use super::measure::width;
 use super::{MARGIN, ROW, SIZE, Sheet, fill, head};
 use crate::figures::figure;
 use crate::map::{Heads, Shown, asked, shown};
+use crate::measure::width;
 use crate::scale::Scale;
 use exegete_core::report::{Map, MapLayer};
 
