@@ -142,7 +142,9 @@ impl RawAttribution {
 
     fn reduced(&self, job: &Question<'_>, reduce: Option<Reduce>) -> Result<Option<Vec<f64>>> {
         Ok(match (&self.scores, self.info(job)?) {
-            (RawScores::Elements(values, own), Some(info)) => reduce.unwrap_or(*own).tokens(info, values),
+            (RawScores::Elements(values, own), Some(info)) => {
+                reduce.unwrap_or(*own).tokens(info, job.encoded(), values)
+            }
             (RawScores::Elements(..), None) => None,
             (RawScores::Tokens(values), _) => Some(values.clone()),
             (RawScores::Units(values), _) => Some(shared(job, values)),
@@ -185,8 +187,8 @@ fn shared(job: &Question<'_>, values: &[f64]) -> Vec<f64> {
 }
 
 /// Σ and Σ|·| of a product of two arrays, for a claim at a layer.
-pub(crate) fn sum_and_size(info: &SiteInfo, values: &Array) -> (f64, f64) {
-    let tokens = Reduce::Sum.tokens(info, values);
+pub(crate) fn sum_and_size(job: &Question<'_>, site: Site, values: &Array) -> Result<(f64, f64)> {
+    let tokens = Reduce::Sum.tokens(job.info(site)?, job.encoded(), values);
     let sums = tokens.unwrap_or_else(|| values.data.iter().map(|&v| f64::from(v)).collect());
-    sums.iter().fold((0.0, 0.0), |(sum, size), v| (sum + v, size + v.abs()))
+    Ok(sums.iter().fold((0.0, 0.0), |(sum, size), v| (sum + v, size + v.abs())))
 }
