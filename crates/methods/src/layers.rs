@@ -5,7 +5,7 @@ use crate::answer::subject_of;
 use crate::raw_attribution::RawScores;
 use crate::registry::Method;
 use crate::{ConfiguredMethod, Question};
-use exegete_core::report::{Item, Map, MapLayer, Spread, TokenText};
+use exegete_core::report::{Item, Map, MapLayer, ReluSwap, Spread, TokenText};
 use exegete_core::{Array, Error, Result, Role, Site};
 
 /// Scores for every token at the word vectors and behind each layer.
@@ -37,7 +37,9 @@ pub(crate) fn layer_attribution(job: &Question<'_>, chosen: &ConfiguredMethod) -
             completeness: explained.completeness(&job)?,
         });
         if subject.is_none() {
-            subject = Some(subject_of(&job, chosen, &explained)?);
+            let mut told = subject_of(&job, chosen, &explained)?;
+            told.notes.extend(explained.swap.as_ref().map(ReluSwap::sentence));
+            subject = Some(told);
         }
     }
     let subject = subject.ok_or_else(|| Error::Unsupported("the model has no layers to tell of".into()))?;

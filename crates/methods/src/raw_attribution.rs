@@ -1,6 +1,6 @@
 use crate::question::{Question, Reduce};
 use crate::registry::Meaning;
-use exegete_core::report::{Completeness, LayerSum};
+use exegete_core::report::{Completeness, LayerSum, ReluSwap};
 use exegete_core::{Array, Error, Result, Site, SiteInfo, Unit};
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ pub struct RawAttribution {
     pub found: BTreeMap<String, serde_json::Value>,
     /// What the reader must know.
     pub notes: Vec<String>,
+    /// How far the network that was explained answers otherwise than the model, where it is another.
+    pub swap: Option<ReluSwap>,
 }
 
 /// RawScores as a method computes them.
@@ -64,6 +66,7 @@ impl RawAttribution {
             unsigned: false,
             found: BTreeMap::new(),
             notes: Vec::new(),
+            swap: None,
         }
     }
 
