@@ -226,9 +226,9 @@ pub enum Unary {
     Square,
     /// The hyperbolic tangent tanh x.
     Tanh,
-    /// 1/(1 + e^−x)
+    /// The logistic function 1/(1 + e^−x).
     Sigmoid,
-    /// (1/β)·ln(1 + e^(βx)) for this β above zero: the larger it is, the nearer to [`Unary::Relu`]
+    /// The smooth rectifier (1/β)·ln(1 + e^(βx)) for this β above zero: the larger it is, the nearer to [`Unary::Relu`]
     Softplus(f64),
     /// max(x, 0), with derivative 0 at 0
     Relu,
@@ -319,7 +319,7 @@ impl<T: Scalar> Patch<T> {
         part
     }
 
-    /// Whether nothing changes.
+    /// Whether the patch changes nothing.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }

@@ -78,7 +78,8 @@ impl Method for GradCam {
         let found = job.read_own(&[site], &[site], Rules::Gradient)?;
         let mut scores = cam(&found.values[0], &found.gradients[0], axis);
         if self.relu {
-            scores.iter_mut().for_each(|score| *score = score.max(0.0));
+            // What is no number stays none, which `f64::max` would make 0.
+            scores.iter_mut().filter(|score| **score <= 0.0).for_each(|score| *score = 0.0);
         }
         let tokens = spread(info.axes[axis], job.encoded(), &scores).unwrap_or_default();
         let note = self.relu.then(|| "scores say how much, not which way".to_owned());
@@ -104,7 +105,7 @@ fn elsewhere(axis: Axis, site: Site) -> Option<String> {
 /// The axis of positions, or why a place has no positions with channels.
 fn positions(info: &SiteInfo) -> Result<usize> {
     let found: Vec<usize> = (0..info.axes.len()).filter(|&at| info.axes[at].is_position()).collect();
-    let channels = |axis: &Axis| matches!(axis, Axis::Head(_) | Axis::Unit(_));
+    let channels = |axis: &Axis| matches!(axis, Axis::Head(_) | Axis::Neuron(_));
     let why = match (&found[..], info.role) {
         (_, Role::Outputs) => "is the model's answer",
         ([], _) => "has no positions",
