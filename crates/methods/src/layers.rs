@@ -6,7 +6,7 @@ use crate::raw_attribution::RawScores;
 use crate::registry::Method;
 use crate::{ConfiguredMethod, Question};
 use exegete_core::report::{Item, Map, MapLayer, ReluSwap, Spread, TokenText};
-use exegete_core::{Array, Error, Result, Role, Site};
+use exegete_core::{Array, Axis, Error, Result, Role, Site, SiteInfo};
 
 /// Scores for every token at the word vectors and behind each layer.
 pub(crate) fn layer_attribution(job: &Question<'_>, chosen: &ConfiguredMethod) -> Result<Item> {
@@ -46,10 +46,11 @@ pub(crate) fn layer_attribution(job: &Question<'_>, chosen: &ConfiguredMethod) -
     Ok(Item::Map(Box::new(Map { subject, tokens: TokenText::of(job.encoded()), layers })))
 }
 
-/// The places that carry everything, up to the target.
+/// The places that carry everything and have every token, up to the target; sentences are told of by themselves.
 fn sites(job: &Question<'_>) -> Result<Vec<Site>> {
     let mut sites = vec![job.words()?];
-    let layer = |site: &Site| job.info(*site).is_ok_and(|info| info.role == Role::LayerOutput);
+    let of_tokens = |info: &SiteInfo| info.role == Role::LayerOutput && info.axes.contains(&Axis::Token);
+    let layer = |site: &Site| job.info(*site).is_ok_and(of_tokens);
     sites.extend(job.cuts()?.into_iter().filter(layer));
     Ok(sites)
 }

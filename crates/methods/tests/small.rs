@@ -5,7 +5,8 @@ use exegete_core::report::Item;
 use exegete_core::{Array, Change, Driver, Edit, Example, Model, Pick, Role, Row, Rules, Site, Target};
 use exegete_methods::evidence::Level;
 use exegete_methods::{
-    Baseline, ConfiguredMethod, Method, Question, RawAttribution, RawScores, Request, Settings, explain,
+    Baseline, ConfiguredMethod, Method, Question, RawAttribution, RawScores, Request, Settings, SiteChoice,
+    explain,
 };
 use exegete_models::{LoadOptions, Precision, load};
 use exegete_testkit::{Of, check, close, golden};
@@ -280,7 +281,7 @@ fn sequential_paths_run_wherever_there_are_positions() {
         let RawScores::Elements(scores, _) = &found.scores else { panic!("{found:?}") };
         let width = scores.len() / losses.len();
         let sums: Vec<f64> = numbers(scores).chunks(width).map(|row| row.iter().sum()).collect();
-        close(&format!("{name} {place}"), &sums, &losses, Of::Largest(1e-3), 2e-3);
+        close(&format!("{name} {place}"), &sums, &losses, Of::Largest(1e-3), 2e-2);
         assert!(losses.iter().any(|loss| loss.abs() > 1e-4), "{name} {place}: nothing moves");
     }
 }
@@ -315,7 +316,7 @@ fn rules_close_over_whole_models() {
                 gap <= 1e-5 * (claim.difference.abs() + size + booked.abs()),
                 "{name} {input} lrp: {gap}"
             );
-            let cells = ["lstm", "gru", "rnn", "atae"].iter().any(|cell| name.contains(cell));
+            let cells = ["lstm", "gru", "rnn", "atae", "han-dot"].iter().any(|cell| name.contains(cell));
             assert_eq!(found.found["epsilon"], if cells { 0.001 } else { 1e-6 }, "{name}");
             let given = run("lrp", &["epsilon=0.01"], &job);
             assert_eq!(given.found["epsilon"], 0.01);
@@ -350,8 +351,27 @@ fn zero_content_leaves_markers_alone() {
 
 /// Whether markers reach the answer: through cells or windows, but not where each word is read by itself.
 fn reads_markers(name: &str) -> bool {
-    !["average", "none-additive", "flan-none", "han-none"].iter().any(|kind| name.starts_with(kind))
+    !["average", "none-additive", "flan-none", "han-none", "han-uniform"]
+        .iter()
+        .any(|kind| name.starts_with(kind))
         && !name.starts_with("qa-average")
+}
+
+/// A story by layers tells of places that have every word; those of sentences are left to `--site`.
+#[test]
+fn layers_of_words_are_told_of() {
+    for (name, expected) in
+        [("han-gru", &["embed.word", "word.enc.out"][..]), ("lstm-additive", &["embed.word", "enc.out"])]
+    {
+        let case = case(name);
+        let methods = vec![configured("gradient_x_input", &[])];
+        let request = Request { methods, site: SiteChoice::AllLayers, ..Request::default() };
+        let items = explain(&*case.model, &case.driver, &case.examples[0], &request).unwrap();
+        let [Item::Map(map)] = &items[..] else { panic!("{items:?}") };
+        let sites: Vec<&str> = map.layers.iter().map(|layer| layer.site.as_str()).collect();
+        assert_eq!(sites, expected);
+        assert!(map.layers.iter().all(|layer| layer.spread.len() == layer.token_values.len()));
+    }
 }
 
 /// The default card is measured for attention on every kind of small model.
