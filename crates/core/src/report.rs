@@ -20,7 +20,7 @@ mod verdict;
 pub use attribution::Attribution;
 pub use checks::{
     Checks, Completeness, Curve, Erasure, Flip, Hiding, Infidelity, LayerSum, Randomisation, RankAgreement,
-    Sensitivity, Stability, UnitDrop,
+    ReluSwap, Sensitivity, Stability, UnitDrop,
 };
 pub use edits::{Chance, Edited, Edits, Swap};
 pub use judgement::Judgement;
