@@ -4,7 +4,7 @@ use crate::figures::fixed;
 use crate::markup::{Escaped, minus};
 use exegete_core::report::{Cell, Table};
 
-/// Title, columns, notes.
+/// A table with its title, columns and notes.
 pub(super) fn table(table: &Table) -> String {
     let head = |(index, head): (usize, &String)| {
         let words = table.rows.iter().any(|row| matches!(row.get(index), Some(Cell::Word(_))));
