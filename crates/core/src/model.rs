@@ -1,6 +1,6 @@
 use crate::{
     Array, Encoded, Error, Example, Logits, ParameterGroup, Pass, Plan, Result, Row, Scores, Site, Sites,
-    Task,
+    Tangents, Task,
 };
 use serde::Serialize;
 use std::ops::Range;
@@ -54,6 +54,8 @@ pub struct Prediction {
     pub scores: Scores,
     /// Whether text was cut off before the model saw it.
     pub truncated: bool,
+    /// How many tokens of the text its vocabulary does not hold: see [`Encoded::unknown`](crate::Encoded::unknown).
+    pub unknown: usize,
 }
 
 /// What a row should have been, for losses.
@@ -178,8 +180,8 @@ pub trait Open: Send + Sync {
     fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>>;
 
     /// The Jacobian-vector product: how the kept sites and the logits move when the value at `site` moves along one
-    /// direction a row. Indexed `[site][row]`, with the logits after the kept sites. Exact.
-    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>>;
+    /// direction a row. Exact.
+    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Tangents>;
 
     /// What the logits of one row mean.
     fn scores(&self, encoded: &Encoded, logits: &Logits) -> Result<Scores>;

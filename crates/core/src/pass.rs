@@ -201,6 +201,15 @@ pub struct Work {
     pub peak_bytes: usize,
 }
 
+/// How values move where the value at one site moves along a direction: see [`Open::jvp`](crate::Open::jvp).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tangents {
+    /// How each site moves, indexed `[site][row]`, with the logits after the kept sites.
+    pub moved: Vec<Vec<Array>>,
+    /// The work that was done for it.
+    pub work: Work,
+}
+
 /// The outcome of one forward run over some rows. Values are per row, never padded.
 pub trait Pass {
     /// The site that holds the outputs.

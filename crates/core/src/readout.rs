@@ -81,7 +81,8 @@ pub struct Predictions<'a>(pub &'a dyn Model);
 impl OfOutput<Prediction> for Predictions<'_> {
     fn of(&self, row: &Row, output: &Logits) -> Result<Prediction> {
         let scores: Scores = self.0.scored(&row.encoded, output)?;
-        Ok(Prediction { scores, truncated: row.encoded.truncated })
+        let encoded = &row.encoded;
+        Ok(Prediction { scores, truncated: encoded.truncated, unknown: encoded.unknown() })
     }
 }
 

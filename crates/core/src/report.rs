@@ -4,10 +4,14 @@ mod attribution;
 mod checks;
 mod consistent;
 mod edits;
+mod judgement;
 mod map;
 pub mod number;
+mod picture;
 mod pieces;
+mod record;
 mod recorded;
+mod rows;
 mod rule;
 mod schema;
 mod table;
@@ -19,9 +23,13 @@ pub use checks::{
     Sensitivity, Stability, UnitDrop,
 };
 pub use edits::{Chance, Edited, Edits, Swap};
+pub use judgement::Judgement;
 pub use map::{Map, MapLayer, Spread};
+pub use picture::{Picture, Shape};
 pub use pieces::{TokenText, UnitText};
+pub use record::Record;
 pub use recorded::{RecordedFile, RecordedRequest};
+pub use rows::Rows;
 pub use rule::{Bounded, Rule, RuleStep};
 pub use schema::json_schema;
 pub use table::{Cell, Table};
@@ -114,6 +122,10 @@ pub enum Item {
     Edits(Box<Edits>),
     /// Rows of cells under named columns.
     Table(Table),
+    /// One object a text, unit, head or word.
+    Rows(Rows),
+    /// What an experiment comes to.
+    Verdict(Judgement),
 }
 
 /// What an answer is about.
@@ -144,7 +156,7 @@ impl Item {
             Self::Map(map) => Some(&map.subject),
             Self::Rule(rule) => Some(&rule.subject),
             Self::Edits(edits) => Some(&edits.subject),
-            Self::Table(_) => None,
+            Self::Table(_) | Self::Rows(_) | Self::Verdict(_) => None,
         }
     }
 
@@ -156,6 +168,8 @@ impl Item {
             Self::Rule(rule) => rule.consistent(),
             Self::Edits(edits) => edits.consistent(),
             Self::Table(table) => table.consistent(),
+            Self::Rows(rows) => rows.consistent(),
+            Self::Verdict(judgement) => judgement.consistent(),
         }
     }
 }

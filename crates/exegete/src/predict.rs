@@ -91,6 +91,7 @@ fn printed(printer: &mut Printer, texts: &PredictedTexts<'_>) -> Result<Vec<Prin
         printer.row(&mut bytes, example, prediction)?;
         let right = match (&prediction.scores, &example.label) {
             (Scores::Classes { .. }, Some(gold)) => {
+                texts.card.task.meant(texts.card, gold)?;
                 Some(is_right(texts.card, output::label(prediction), gold))
             }
             _ => None,

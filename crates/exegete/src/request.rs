@@ -42,6 +42,7 @@ mod texts;
 
 pub use answers::holds_answers;
 pub use hiding::HidingOptions;
+use identity::normal_form;
 pub use identity::{RunIdentity, text_sha256};
 pub use input::TextReader;
 pub use reads::{Read, refuse_reads};

@@ -75,6 +75,14 @@ fn subject(
     if encoded.truncated {
         notes.push(format!("the text was cut to the {} tokens that the model reads", encoded.len()));
     }
+    match encoded.unknown() {
+        0 => {}
+        1 => notes
+            .push("1 token of the text stands for a word that the model's vocabulary does not hold".into()),
+        n => notes.push(format!(
+            "{n} tokens of the text stand for words that the model's vocabulary does not hold"
+        )),
+    }
     notes.extend_from_slice(more);
     // The prediction's own run says it already, unless the target lies inside the model.
     let value = match job.target.is_neuron() {
@@ -120,5 +128,6 @@ fn units_of(
         columns: vec!["unit".into(), "score".into()],
         rows: order.iter().take(MOST).map(row).collect(),
         notes,
+        ..Table::default()
     }
 }

@@ -113,7 +113,7 @@ fn scores(contest: &MethodComparison<'_>, texts: &[Text], judged: &[&Text]) -> T
         contest.target,
         contest.units
     );
-    Table { title, columns, rows, notes }
+    Table { title, columns, rows, notes, ..Table::default() }
 }
 
 /// The mean with its standard error; alone where there is one value only.

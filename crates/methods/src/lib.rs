@@ -48,7 +48,7 @@ mod words;
 pub use baseline::Baseline;
 pub use configured::{ConfiguredMethod, Kind, Normalise};
 pub use corpus::{Corpus, TextPass, TextSource};
-pub use cost::most_rows;
+pub use cost::{SurveySize, most_rows};
 pub use decision::Decision;
 pub use effort::Effort;
 pub use explain::{Request, SiteChoice, default_method, explain, survey};

@@ -1,8 +1,8 @@
 //! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
 
 use crate::{
-    Arguments, Baseline, Corpus, Parameter, Question, RawAttribution, attacks, attention, gradient,
-    perturbation, rules, search,
+    Arguments, Baseline, Corpus, Parameter, Question, RawAttribution, SurveySize, attacks, attention,
+    gradient, perturbation, rules, search,
 };
 use crate::{configured, noise, parameter, suggest_method};
 use exegete_core::report::{Item, Subject};
@@ -162,6 +162,11 @@ pub trait CorpusMethod: Send + Sync {
 
     /// Finds what there is to find in a corpus, as items of a report.
     fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>>;
+
+    /// The most rows of the model that it runs, where it knows that beforehand.
+    fn most_rows(&self, _size: &SurveySize) -> Option<usize> {
+        None
+    }
 }
 
 /// Every method, in the order of their groups.

@@ -184,11 +184,16 @@ impl<'a, T: Scalar> Run<'a, T> {
     /// A place where a run can start: computes the value, takes it from the rows, or skips it as upstream of the start.
     pub fn cut(&mut self, site: Site, compute: impl FnOnce(&mut Self) -> Result<Var<T>>) -> Result<Var<T>> {
         let value = match self.start {
-            Some(start) if self.sites.order(site) < start => return Ok(Tensor::new(0, 0, Vec::new()).into()),
+            Some(_) if self.skips(site) => return Ok(Tensor::new(0, 0, Vec::new()).into()),
             Some(_) if self.plan.start == Some(site) => self.start_value(site)?,
             _ => compute(self)?,
         };
         self.site(site, value)
+    }
+
+    /// Whether a place lies before the start, so that its value is not there.
+    pub fn skips(&self, site: Site) -> bool {
+        self.start.is_some_and(|start| self.sites.order(site) < start)
     }
 
     /// The rows' own values at the start; their shapes were checked before.

@@ -10,7 +10,7 @@ use crate::net::tokens_by;
 use exegete_core::task::{REGRESSION, Reading};
 use exegete_core::{
     Array, Axis, Card, Driver, Encoded, Error, Example, Logits, Model, Open, Pass, Plan, Prediction, Result,
-    Role, Row, Scores, Site, SiteInfo, Sites, Sizes,
+    Role, Row, Scores, Site, SiteInfo, Sites, Sizes, Tangents,
 };
 use exegete_engine::{Context, Op, Tape, Tensor, Unary, Var};
 use exegete_models::encoder::Network;
@@ -183,7 +183,7 @@ impl Open for Formula {
         exegete_models::forward(&self.ctx, &self.network, rows, plan)
     }
 
-    fn jvp(&self, _: &[Row], site: Site, _: &[Array], _: &[Site]) -> Result<Vec<Vec<Array>>> {
+    fn jvp(&self, _: &[Row], site: Site, _: &[Array], _: &[Site]) -> Result<Tangents> {
         Err(Error::Unsupported(format!("a formula has no tangents, not at {site} either")))
     }
 

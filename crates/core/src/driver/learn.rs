@@ -101,6 +101,7 @@ impl Driver {
             self.check_stop()?;
             visit(range.clone(), &rows[range.clone()], &labels[range.clone()])?;
             self.counter().forward_rows += range.len();
+            self.tell();
             Ok(())
         })
     }

@@ -155,6 +155,8 @@ pub(super) fn key(fingerprint: &str, plain: bool, row: &Row) -> Option<Key> {
         fields.iter().for_each(|field| field.text.hash(&mut hasher));
     } else {
         row.encoded.tokens.iter().for_each(|token| (token.id, token.type_id).hash(&mut hasher));
+        let imposed = row.encoded.tokens.iter().filter_map(|token| token.weight);
+        imposed.for_each(|weight| weight.to_bits().hash(&mut hasher));
     }
     for Edit { site, at, change } in &row.edits {
         let Change::Zero = change else { return None };

@@ -30,9 +30,6 @@ const ANEW: [&str; 4] = ["model", "threads", "memory", "cache"];
 pub fn run(request: &AgainRequest, anew: &ExplainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Report> {
     let path = needed(&request.again, "there is no report to repeat; name one with --again")?;
     refuse_others(anew)?;
-    if request.row == Some(0) {
-        bail!("--row 0: rows are counted from 1");
-    }
     let earlier = show::read(path, request.row.unwrap_or(1))?;
     let (asked, files) = recorded(path, &earlier, anew)?;
     let now = record::files(&asked.named_files())?;

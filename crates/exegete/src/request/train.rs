@@ -186,11 +186,14 @@ pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Ve
     let folder = model::folder(request.model.as_deref(), TRAINS)?;
     let output = needed(&request.output, "training needs a folder to write; give -o DIR")?;
     request.resources.check()?;
+    plan::refuse_absurd(request)?;
     check_output(request, output)?;
     let mut rows = Rows::read(request)?;
     let excluded = rows.exclude(request, tell)?;
     rows.warn_of_leaks(request, tell);
     let head = TrainedHead { task: rows.task, labels: rows.labels.clone() };
+    let plan = TrainPlan::new(request, &rows)?;
+    tell(Notice::Note(&plan.said()));
     let small = request.small.start(request, &rows, tell)?;
     let start = match (small, folder) {
         (Some(small), _) => small,
@@ -201,7 +204,6 @@ pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Ve
         }
         (None, None) => Start::Default,
     };
-    let plan = TrainPlan::new(request, &rows)?;
     let mut trainer = Trainer::new(&start, &head, plan.settings.clone(), TrainingLoss::default())?;
     let data = rows.data(&trainer)?;
     let new = request.from_scratch || request.small.kind.is_some();
@@ -228,6 +230,7 @@ fn check_output(request: &TrainRequest, output: &Path) -> Result<()> {
     if !unfinished {
         model::check_output(output, request.overwrite)?;
     }
+    refuse_foreign(output)?;
     let whole = |path: &Path| path.canonicalize().ok();
     if request.model.as_deref().and_then(whole).is_some_and(|start| Some(start) == whole(output)) {
         bail!("{}: a run cannot write the folder it starts from", output.display());
@@ -236,6 +239,31 @@ fn check_output(request: &TrainRequest, output: &Path) -> Result<()> {
     refuse_reads(&[crate::files_of_folder(output), own.into()].concat(), &request.reads())?;
     request.small.refuse_unused(request)?;
     plan::refuse_unused(request)
+}
+
+/// A folder that holds something else is no place for a model: whoever tidies up after a run would delete it.
+fn refuse_foreign(output: &Path) -> Result<()> {
+    let Ok(entries) = output.read_dir() else { return Ok(()) };
+    let own = crate::files_of_folder(output);
+    let belongs = |path: &Path| {
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        let written =
+            ["training.", "training_state.", "model-", "model.safetensors", "vocab.", "checkpoints"];
+        own.iter().any(|own| own == path) || written.iter().any(|start| name.starts_with(start))
+    };
+    let mut foreign: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| !belongs(path))
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    foreign.sort();
+    match foreign.first() {
+        Some(name) => {
+            bail!("{}: holds {name}, which is no part of a model; give a folder of its own", output.display())
+        }
+        None => Ok(()),
+    }
 }
 
 fn warn_of_truncation(request: &TrainRequest, data: &Data, trainer: &Trainer, tell: Listener<'_>) {
@@ -262,9 +290,13 @@ fn write_report(
 ) -> Result<()> {
     let seconds: f64 = epochs.iter().map(|epoch| epoch.seconds).sum();
     let rows = data.train.len() * epochs.len();
+    let hashes = super::record::files(
+        &request.train.iter().map(|path| ("--train", path.as_path())).collect::<Vec<_>>(),
+    )?;
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let report = json!({
         "schema": "exegete.training/1",
+        "command": "train",
         "version": env!("CARGO_PKG_VERSION"),
         "start": match &request.small.kind {
             Some(kind) => json!({"kind": kind}),
@@ -275,6 +307,10 @@ fn write_report(
         },
         "task": head.task,
         "labels": head.labels,
+        "train_sha256": match &hashes[..] {
+            [one] => json!(one.sha256),
+            several => json!(several.iter().map(|file| &file.sha256).collect::<Vec<_>>()),
+        },
         "data": {
             "train": request.train.iter().map(|path| name(path)).collect::<Vec<_>>(),
             "train_rows": data.train.len(),

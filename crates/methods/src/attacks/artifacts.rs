@@ -209,6 +209,7 @@ impl Association {
             columns: columns.map(str::to_owned).to_vec(),
             rows,
             notes: vec![self.significance()],
+            ..Table::default()
         }
     }
 

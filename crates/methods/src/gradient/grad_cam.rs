@@ -68,7 +68,8 @@ impl Method for GradCam {
         let found = job.read_own(&[site], &[site], Rules::Gradient)?;
         let mut scores = cam(&found.values[0], &found.gradients[0], axis);
         if self.relu {
-            scores.iter_mut().for_each(|score| *score = score.max(0.0));
+            // What is no number stays none, which `f64::max` would make 0.
+            scores.iter_mut().filter(|score| **score <= 0.0).for_each(|score| *score = 0.0);
         }
         let tokens = shared(&scores, job.encoded().len());
         let note = self.relu.then(|| "scores say how much, not which way".to_owned());

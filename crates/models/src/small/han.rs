@@ -16,7 +16,7 @@ use crate::blocks::Linear;
 use crate::encoder::{LOGITS, Network, WORDS};
 use crate::run::Run;
 use crate::weights::{Param, Weights};
-use exegete_core::{Axis, ParameterGroup, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task};
+use exegete_core::{Axis, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task};
 use exegete_engine::{Op, Scalar, Segments};
 
 /// What the places and tensors of the two levels are called after.
@@ -58,7 +58,7 @@ impl<T: Scalar> Han<T> {
             Ok::<_, exegete_core::Error>(Level { states, attention: Attention::load(w, prefix, &given)? })
         };
         let levels = [level(LEVELS[0], c.embedding)?, level(LEVELS[1], c.width())?];
-        w.group(ParameterGroup::HEAD);
+        w.head();
         let head = Linear::load(w, "head", c.width(), c.labels.len())?;
         let sites = sites(c, task.axes(&c.widths(vocabulary.len())));
         Ok(Self { word, levels, head, sites })

@@ -1,6 +1,7 @@
 //! The search for one trigger. Each round takes some rows, and at each place of the trigger the words whose first-order
 //! estimate, averaged over the rows, promises most; they are run on a few rows, the best of them on all.
 
+use super::Triggers;
 use super::place::SiteChoice;
 use crate::attacks::ReplacementWords;
 use crate::attacks::first_order::lowest;
@@ -75,6 +76,17 @@ pub(super) struct Search<'s> {
     pub(super) batch: usize,
     /// The most rounds that a search takes.
     pub(super) rounds: usize,
+}
+
+/// The most rows that one search runs over so many.
+pub(super) fn most_rows(own: &Triggers, rows: usize) -> usize {
+    let batch = own.batch.min(rows);
+    let tried = own.beam.saturating_mul(own.candidates);
+    let kept = tried.div_ceil(SCREEN).max(2 * own.beam);
+    // At each place slopes on the batch, every candidate on a few of its rows and the best on all.
+    let place = tried.saturating_mul(batch.div_ceil(SCREEN)).saturating_add((kept + 1).saturating_mul(batch));
+    let round = place.saturating_mul(own.length).saturating_add(batch + rows);
+    round.saturating_mul(own.rounds).saturating_add(rows)
 }
 
 /// A trigger with the mean probability that rows keep their answer; low is good.

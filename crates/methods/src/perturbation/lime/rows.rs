@@ -86,10 +86,10 @@ impl Moments {
         kept.iter().flat_map(|&i| kept.iter().map(move |&j| self.gram[i * n + j])).collect()
     }
 
-    /// R²: the share of the spread that a linear function with the right mean explains. A spread of zero is all explained.
+    /// R²: the share of the spread that a linear function with the right mean explains; of no spread there is no share (NaN).
     pub(super) fn explained(&self, linear: &Linear) -> f64 {
         if self.spread == 0.0 {
-            return 1.0;
+            return f64::NAN;
         }
         let (n, mut left) = (self.words(), self.spread);
         for (&i, a) in linear.kept.iter().zip(&linear.coefficients) {
