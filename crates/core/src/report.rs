@@ -27,7 +27,7 @@ pub use judgement::Judgement;
 pub use map::{Map, MapLayer, Spread};
 pub use picture::{Picture, Shape};
 pub use pieces::{TokenText, UnitText};
-pub use record::Record;
+pub use record::ReportRow;
 pub use recorded::{RecordedFile, RecordedRequest};
 pub use rows::Rows;
 pub use rule::{Bounded, Rule, RuleStep};

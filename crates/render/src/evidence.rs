@@ -11,9 +11,9 @@ use std::borrow::Cow;
 
 /// One check as a line of a card.
 pub(crate) struct Line<'a> {
-    /// What is measured.
+    /// The name of what is measured.
     pub(crate) name: Cow<'a, str>,
-    /// What came out.
+    /// The figures that came out.
     pub(crate) figures: String,
     /// What the figures are, in a few words; empty where the name says it.
     pub(crate) gloss: &'static str,
@@ -27,7 +27,7 @@ pub(crate) struct Line<'a> {
 
 /// What can be drawn of a check.
 pub(crate) enum Chart<'a> {
-    /// Drops by bin.
+    /// The drops of F, bin by bin.
     Erasure(&'a Erasure),
     /// F along a ranking.
     Curve(&'a Curve),

@@ -46,13 +46,13 @@ pub use read::read;
 /// How a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// For a terminal.
+    /// Lines of text for a terminal.
     Text,
     /// A document with indentation; [`read()`] takes it back.
     Json,
     /// The same on one line.
     Jsonl,
-    /// One self-contained page.
+    /// One page that needs no other file.
     Html,
     /// One row a unit, a token and site, a step of a rule, or a change.
     Csv,

@@ -78,7 +78,7 @@ pub(crate) fn unary<T: Scalar>(ctx: &Context<T>, unary: Unary, x: Tensor<T>) -> 
     }
 }
 
-/// cotangent ⊙ f′(x).
+/// The pull of a function of one number: cotangent ⊙ f′(x).
 pub(crate) fn unary_pull<T: Scalar>(
     ctx: &Context<T>,
     unary: Unary,
@@ -152,7 +152,7 @@ fn gelu<T: Scalar>(x: T) -> T {
     half * x * (T::from_f64(1.0) + (x * T::from_f64(std::f64::consts::FRAC_1_SQRT_2)).erf())
 }
 
-/// Φ(x) + x·φ(x).
+/// The slope of GELU: Φ(x) + x·φ(x).
 #[inline(always)]
 fn gelu_slope<T: Scalar>(x: T) -> T {
     let half = T::from_f64(0.5);

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 pub struct PanelBudget(AtomicUsize);
 
 impl PanelBudget {
-    /// This many bytes.
+    /// A budget of this many bytes.
     pub fn new(bytes: usize) -> Arc<Self> {
         Arc::new(Self(AtomicUsize::new(bytes)))
     }

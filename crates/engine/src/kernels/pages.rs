@@ -17,17 +17,17 @@ impl<R> Pages<R> {
 }
 
 impl<R: Lanes> Pages<R> {
-    /// So many zeros.
+    /// A block of so many zeros, in large pages where there are any.
     pub(crate) fn zeros(len: usize) -> Self {
         Self(imp::Memory::zeros(len))
     }
 
-    /// All of them.
+    /// All numbers of the block.
     pub(crate) fn as_slice(&self) -> &[R] {
         self.0.as_slice()
     }
 
-    /// All of them, for writing.
+    /// All numbers of the block. for writing.
     pub(crate) fn as_mut_slice(&mut self) -> &mut [R] {
         self.0.as_mut_slice()
     }

@@ -4,12 +4,12 @@ use crate::figures::fixed;
 use crate::markup::{Escaped, minus};
 use exegete_core::report::{Cell, Table};
 
-/// Title, pictures, columns, notes.
+/// A table with its title, pictures, columns and notes.
 pub(super) fn table(table: &Table, plots: &str) -> String {
     format!("<h1>{}</h1>\n{plots}{}", Escaped(&table.title), body(table))
 }
 
-/// Columns and notes.
+/// The columns of a table and its notes, without a heading.
 pub(super) fn body(table: &Table) -> String {
     let head = |(index, head): (usize, &String)| {
         let words = table.rows.iter().any(|row| matches!(row.get(index), Some(Cell::Word(_))));

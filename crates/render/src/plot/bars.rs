@@ -14,7 +14,7 @@ pub(crate) struct Bar {
     pub(crate) name: String,
     /// Which series it is of; empty where there are none.
     pub(crate) series: String,
-    /// Its length.
+    /// How long the bar is, in the units of the axis.
     pub(crate) value: f64,
 }
 

@@ -10,7 +10,7 @@ const LARGEST: f64 = 1e150;
 /// Where a picture's numbers stand.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
-    /// In cells.
+    /// The numbers stand in the cells of a table.
     Table(&'a Table),
     /// In fields of objects.
     Rows(&'a Rows),
@@ -146,19 +146,19 @@ pub(super) fn series(points: &[Point]) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exegete_core::report::Record;
+    use exegete_core::report::ReportRow;
     use serde_json::json;
 
     #[test]
     fn fields_of_fields_and_intervals_beside_are_found() {
         let record = |x: f64| {
-            Record::default()
+            ReportRow::default()
                 .with("name", "a")
                 .with("tau", json!({"gradient": x}))
                 .with("lower", x - 1.0)
                 .with("upper", x + 2.0)
         };
-        let rows = Rows { rows: vec![record(0.5), Record::default()], ..Rows::default() };
+        let rows = Rows { rows: vec![record(0.5), ReportRow::default()], ..Rows::default() };
         let picture = Picture { x: "name".into(), y: Some("tau.gradient".into()), ..Picture::default() };
         let found = points(&picture, Source::Rows(&rows));
         assert_eq!(found[0].y, Some(Reach { value: 0.5, lower: -0.5, upper: 2.5 }));

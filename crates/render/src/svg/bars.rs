@@ -24,7 +24,7 @@ pub(super) struct Bar {
     pub(super) told: String,
 }
 
-/// Where bars stand.
+/// The places where bars stand.
 struct Frame {
     left: f64,
     right: f64,

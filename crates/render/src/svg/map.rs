@@ -12,7 +12,7 @@ const LISTED: usize = 256;
 /// Between the tokens' names and their cells.
 const GAP: f64 = 8.0;
 
-/// Where cells stand.
+/// The places where cells stand.
 struct Frame {
     left: f64,
     step: f64,

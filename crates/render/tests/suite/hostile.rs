@@ -3,7 +3,7 @@
 use super::samples::{self, HOSTILE, all_checks, attribution, edits, map, report, rule, verdict};
 use exegete_core::Field;
 use exegete_core::report::{
-    Attribution, Bounded, Cell, Chance, Edited, Edits, Finding, Item, Judgement, Picture, Record, Report,
+    Attribution, Bounded, Cell, Chance, Edited, Edits, Finding, Item, Judgement, Picture, Report, ReportRow,
     Rows, Rule, RuleStep, Shape, Swap, Table, UnitText,
 };
 use exegete_render::{Format, RenderOptions, read, render};
@@ -141,7 +141,7 @@ fn objects() -> impl Strategy<Value = Rows> {
             .prop_map(|(value, lower, upper)| json!({"value": value, "lower": lower, "upper": upper})),
         (text(), number()).prop_map(|(key, value)| json!({key: [value]})),
     ];
-    let row = prop::collection::vec((prop_oneof!["[a-d]", text()], value), 0..5).prop_map(Record);
+    let row = prop::collection::vec((prop_oneof!["[a-d]", text()], value), 0..5).prop_map(ReportRow);
     let pictures = prop::collection::vec(pictured(), 0..3);
     (text(), text(), prop::collection::vec(row, 0..5), pictures).prop_map(|(name, title, rows, pictures)| {
         Rows { notes: vec![title.clone()], name, title, rows, pictures }

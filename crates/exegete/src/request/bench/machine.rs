@@ -58,7 +58,7 @@ impl BenchMachine {
 }
 
 impl TileReport {
-    /// Rows × vectors.
+    /// The tile as rows × vectors, such as 12 × 2.
     pub(super) fn shape(&self) -> String {
         format!("{} × 2", self.rows)
     }

@@ -1,7 +1,7 @@
 //! An item for each shape that rows can be drawn in.
 
 use super::HOSTILE;
-use exegete_core::report::{Cell, Item, Picture, Record, Rows, Shape, Table};
+use exegete_core::report::{Cell, Item, Picture, ReportRow, Rows, Shape, Table};
 use serde_json::json;
 
 /// Every shape, on rows that are no random numbers but look like such.
@@ -34,7 +34,7 @@ fn texts() -> Rows {
         let shift = 0.25 * (n % 2) as f64;
         let weights = [0.05, 0.05, 0.1, 0.5 - 0.02 * n as f64 % 0.4, 0.2, 0.1];
         let reversed: Vec<f64> = weights.iter().rev().copied().collect();
-        Record::default()
+        ReportRow::default()
             .with("tokens", json!(["the", "plot", "is", "terrible", "–", "truly"]))
             .with("alpha", json!(weights))
             .with("predicted", class)
@@ -90,7 +90,7 @@ fn words() -> Rows {
     let row = |n: usize| {
         let name = if n < names.len() { names[n].to_owned() } else { format!("word{n}") };
         let far = if n < names.len() { 1.0 } else { 0.35 };
-        Record::default()
+        ReportRow::default()
             .with("word", name)
             .with("attention", (0.12 + 0.11 * noise(n) * far).max(0.0))
             .with("polarity", far * noise(n + 211))
@@ -172,7 +172,7 @@ fn removed() -> Table {
 /// Heads by layers, with one that is missing.
 fn heads() -> Rows {
     let head = |n: usize| {
-        Record::default()
+        ReportRow::default()
             .with("layer", n / 12)
             .with("head", n % 12)
             .with("change", 0.6 * noise(n))
@@ -198,7 +198,7 @@ fn alignment() -> Rows {
     let cell = |n: usize| {
         let (row, column) = (n / source.len(), n % source.len());
         let weight = 1.0 / (1.0 + 3.0 * (row as f64 * 0.9 - column as f64).powi(2));
-        Record::default().with("target", target[row]).with("source", source[column]).with("weight", weight)
+        ReportRow::default().with("target", target[row]).with("source", source[column]).with("weight", weight)
     };
     let rows = (0..source.len() * target.len()).map(cell).collect();
     let grid = Picture {
@@ -217,7 +217,7 @@ fn alignment() -> Rows {
 /// Every shape with text that tries everything.
 pub(super) fn hostile() -> Item {
     let row = |n: usize| {
-        Record::default()
+        ReportRow::default()
             .with("a", if n == 1 { json!(HOSTILE) } else { json!(n) })
             .with("b", json!({"value": 1e300, "lower": null, "upper": n}))
             .with("c", n)
