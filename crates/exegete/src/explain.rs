@@ -30,7 +30,7 @@ pub(crate) fn run(args: &cli::Explain, stop: &Stop) -> Result<()> {
     let format = args.format.unwrap_or(ReportFormat::Text(usual));
     if !explainer.many() {
         let kept = output.filter(|path| explainer.surveys() && is_replaceable(path));
-        let kept = kept.filter(|_| request.hiding.cache.is_none()).map(|path| beside(path)).transpose()?;
+        let kept = kept.filter(|_| request.hiding.cache.is_none()).map(beside).transpose()?;
         let kept = kept.map(|beside| beside.path);
         refuse_reads(kept.as_slice(), &reads)?;
         write(&one(explainer, &request, kept.as_deref())?, format, output)?;
