@@ -34,9 +34,10 @@ use check::{Check, Look, Ruling, verdict};
 use exegete_core::report::Checks;
 use exegete_core::{Error, Result};
 
-/// Every check, worst failure first: scores that say nothing, another answer, numbers that are not what they claim, an order that chance
-/// would match, scores that ignore what was learned, parts that do not suffice, disagreement with leave-one-out, slopes
-/// that foretell nothing, and at last what moves too easily. The headline is the first that has one; flip has no failure.
+/// Every check, worst failure first: scores that say nothing, another answer than the model's, numbers that are not what they
+/// claim, an order that chance would match, scores that ignore what was learned, parts that do not suffice, disagreement with
+/// leave-one-out, slopes that foretell nothing, and at last what moves too easily. The headline is the first that has one;
+/// flip has no failure.
 const CHECKS: &[Check] = &[
     flip::CHECK,
     equal::CHECK,
