@@ -114,6 +114,11 @@ pub enum Axis {
 }
 
 impl Axis {
+    /// Whether its entries are the first tokens of a row, in order: of all tokens, or of the first field's.
+    pub fn counts_tokens(self) -> bool {
+        matches!(self, Self::Token | Self::FieldToken(0))
+    }
+
     /// Its length for a row of these tokens.
     pub fn len(self, encoded: &Encoded) -> usize {
         match self {

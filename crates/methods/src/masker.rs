@@ -180,7 +180,7 @@ fn is_about_a_position(model: &dyn Model, target: &Target) -> bool {
     let Some((site, at)) = target.unit() else { return target.position().is_some() };
     let info = model.open().and_then(|open| open.sites().find(site));
     let mut axes = info.iter().flat_map(|info| info.axes.iter().zip(at));
-    axes.any(|(axis, index)| *axis == Axis::Token && index.is_some())
+    axes.any(|(axis, index)| axis.counts_tokens() && index.is_some())
 }
 
 /// The tokens of some units, in order.

@@ -277,7 +277,7 @@ impl Reduce {
     /// One score a token: everything but the token axis is summed up. Of two token axes (queries and keys) the last
     /// counts: what is attended to. None where the site has no token axis.
     pub fn tokens(self, info: &SiteInfo, values: &Array) -> Option<Vec<f64>> {
-        let axis = info.axes.iter().rposition(|axis| *axis == Axis::Token)?;
+        let axis = info.axes.iter().rposition(|axis| axis.counts_tokens())?;
         let inner: usize = values.shape[axis + 1..].iter().product();
         let count = values.shape[axis];
         let mut scores = vec![0.0f64; count];

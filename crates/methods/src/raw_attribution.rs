@@ -142,7 +142,12 @@ impl RawAttribution {
 
     fn reduced(&self, job: &Question<'_>, reduce: Option<Reduce>) -> Result<Option<Vec<f64>>> {
         Ok(match (&self.scores, self.info(job)?) {
-            (RawScores::Elements(values, own), Some(info)) => reduce.unwrap_or(*own).tokens(info, values),
+            (RawScores::Elements(values, own), Some(info)) => {
+                let mut tokens = reduce.unwrap_or(*own).tokens(info, values);
+                // Where a place has only the tokens of the first field, those after it have no part in the scores.
+                tokens.iter_mut().for_each(|tokens| tokens.resize(job.encoded().len().max(tokens.len()), 0.0));
+                tokens
+            }
             (RawScores::Elements(..), None) => None,
             (RawScores::Tokens(values), _) => Some(values.clone()),
             (RawScores::Units(values), _) => Some(shared(job, values)),

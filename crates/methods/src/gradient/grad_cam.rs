@@ -70,7 +70,11 @@ impl Method for GradCam {
         if self.relu {
             scores.iter_mut().for_each(|score| *score = score.max(0.0));
         }
-        let tokens = shared(&scores, job.encoded().len());
+        let tokens = match info.axes[axis] {
+            Axis::Window(_) => shared(&scores, job.encoded().len()),
+            // Tokens behind the first field have no entry where a place has none for them.
+            _ => scores.iter().copied().chain(std::iter::repeat(0.0)).take(job.encoded().len()).collect(),
+        };
         let note = self.relu.then(|| "scores say how much, not which way".to_owned());
         let mut explained = RawAttribution::of(RawScores::Tokens(tokens)).note(note);
         (explained.site, explained.unsigned) = (Some(site), self.relu);
@@ -80,7 +84,7 @@ impl Method for GradCam {
 
 /// The axis of positions, or why a place has no positions with channels.
 fn positions(info: &SiteInfo) -> Result<usize> {
-    let is_position = |axis: &Axis| matches!(axis, Axis::Token | Axis::Window(_));
+    let is_position = |axis: &Axis| axis.counts_tokens() || matches!(axis, Axis::Window(_));
     let found: Vec<usize> = (0..info.axes.len()).filter(|&at| is_position(&info.axes[at])).collect();
     let channels = |axis: &Axis| matches!(axis, Axis::Head(_) | Axis::Unit(_));
     let why = match (&found[..], info.role) {

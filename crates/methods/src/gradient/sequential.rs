@@ -16,7 +16,7 @@ use std::collections::HashMap;
 /// What the paths from each baseline bring.
 pub(super) fn integrals(job: &Question<'_>, effort: Effort) -> Result<Vec<Integral>> {
     let info = job.info(job.site)?;
-    let axis = info.axes.iter().rposition(|axis| *axis == Axis::Token).ok_or_else(|| {
+    let axis = info.axes.iter().rposition(|axis| axis.counts_tokens()).ok_or_else(|| {
         Error::Request(format!(
             "path=sequential needs a place with one entry a token, and {} has none; choose another site",
             job.site

@@ -38,6 +38,10 @@ pub enum SmallAttention {
     None,
     /// No weights: the largest value over words, rectified.
     Max,
+    /// Scores v·tanh(W \[s; h\] + b) from a decoder's state before its step.
+    Bahdanau,
+    /// Scores s·W h from a decoder's state after its step.
+    Luong,
 }
 
 /// What the model reads and how it answers.
@@ -47,6 +51,8 @@ pub enum SmallHead {
     Text,
     /// Two texts, the second as the query of the attention.
     Pair,
+    /// One text, from which another is written.
+    Sequence,
     /// A story and a question; answers that do not occur in the story are ruled out.
     EntityQa,
 }
@@ -83,7 +89,8 @@ pub struct SmallConfig {
 }
 
 /// Every kind that can be opened.
-pub const KINDS: [&str; 10] = ["none", "average", "cnn", "rnn", "gru", "lstm", "kim", "flan", "atae", "han"];
+pub const KINDS: [&str; 11] =
+    ["none", "average", "cnn", "rnn", "gru", "lstm", "kim", "flan", "atae", "han", "seq2seq"];
 /// No small model has more layers, or convolutions that are wider.
 const MOST_LAYERS: usize = 64;
 
@@ -99,12 +106,16 @@ impl SmallConfig {
         let fields = Fields::parse(place, &source)?;
         let kind = choice(&fields, "kind", &KINDS.map(|kind| (kind, kind)), None)?;
         let encoder = encoder(&fields, kind)?;
-        let atae = kind == "atae";
-        let own = if atae { SmallHead::Pair } else { SmallHead::Text };
+        let own = match kind {
+            "atae" => SmallHead::Pair,
+            "seq2seq" => SmallHead::Sequence,
+            _ => SmallHead::Text,
+        };
         let head = choice(&fields, "head", &HEADS, Some(own))?;
         let [embedding, hidden, directions] = match kind {
             "flan" | "han" => [200, 50, 2],
             "atae" => [300, 300, 1],
+            "seq2seq" => [64, 128, 2],
             _ => [300, 128, 2],
         };
         let mut config = Self {
@@ -115,7 +126,8 @@ impl SmallConfig {
                 // Last states of single sentences would be a third way of reading them that no paper has.
                 "han" => choice(&fields, "attention", &ATTENTIONS[..3], Some(SmallAttention::Additive))?,
                 "atae" => choice(&fields, "attention", &ATTENTIONS[..1], Some(SmallAttention::Additive))?,
-                _ => choice(&fields, "attention", &ATTENTIONS, Some(SmallAttention::Additive))?,
+                "seq2seq" => choice(&fields, "attention", &ATTENTIONS[2..], Some(SmallAttention::Bahdanau))?,
+                _ => choice(&fields, "attention", &ATTENTIONS[..4], Some(SmallAttention::Additive))?,
             },
             directions: fields.size_or(&["directions"], directions)?,
             layers: fields.size_or(&["layers"], 1)?,
@@ -123,14 +135,18 @@ impl SmallConfig {
             embedding: fields.size_or(&["embedding"], embedding)?,
             attention_hidden: 0,
             lowercase: fields.flag_or("lowercase", true)?,
-            labels: labels(&fields)?,
+            labels: if kind == "seq2seq" && fields.get("labels").is_none() { Vec::new() } else { labels(&fields)? },
             dropout: dropout(kind, &encoder),
             kind: kind.to_owned(),
             encoder,
             head,
             source: String::new(),
         };
-        let own = if ["flan", "atae", "han"].contains(&kind) { config.width() } else { config.width() / 2 };
+        let own = match kind {
+            "flan" | "atae" | "han" => config.width(),
+            "seq2seq" => config.hidden,
+            _ => config.width() / 2,
+        };
         config.attention_hidden = fields.size_or(&["attention_hidden"], own.max(1))?;
         config.check(place)?;
         Ok(Self { source, ..config })
@@ -144,6 +160,11 @@ impl SmallConfig {
             SmallEncoder::Convolution { widths, channels } => widths.len() * channels,
             SmallEncoder::Recurrent(_) => self.directions * self.hidden,
         }
+    }
+
+    /// Whether it writes a text and does not choose a class.
+    pub fn writes(&self) -> bool {
+        self.head == SmallHead::Sequence
     }
 
     /// How many texts it reads.
@@ -195,6 +216,7 @@ impl SmallConfig {
     fn check(&self, place: &str) -> Result<()> {
         let recurrent = matches!(self.encoder, SmallEncoder::Recurrent(_));
         let atae = self.kind == "atae";
+        let (sequence, two_ways) = (self.kind == "seq2seq", self.directions == 2);
         let wrong = [
             (self.directions > 2, "'directions' must be 1 or 2"),
             (self.layers > MOST_LAYERS, "'layers' is absurdly large"),
@@ -203,7 +225,11 @@ impl SmallConfig {
             (self.kind == "han" && self.head != SmallHead::Text, "'han' reads one text, 'head' must be text"),
             (atae && self.head != SmallHead::Pair, "'atae' reads a text and an aspect, 'head' must be pair"),
             (atae && self.directions != 1, "'atae' reads in one direction, 'directions' must be 1"),
-            (self.labels.len() < 2, "'labels' must name at least two classes"),
+            (sequence != self.writes(), "'head' is sequence for 'seq2seq' and for no other kind"),
+            (sequence && !two_ways, "'seq2seq' reads in both directions, 'directions' must be 2"),
+            (sequence && self.layers != 1, "'seq2seq' has one layer, 'layers' must be 1"),
+            (sequence && !self.labels.is_empty(), "'seq2seq' writes words and has no classes; leave out 'labels'"),
+            (!sequence && self.labels.len() < 2, "'labels' must name at least two classes"),
         ];
         match wrong.iter().find(|(wrong, _)| *wrong) {
             Some((_, what)) => Err(fault(place, what)),
@@ -212,13 +238,19 @@ impl SmallConfig {
     }
 }
 
-const HEADS: [(&str, SmallHead); 3] =
-    [("text", SmallHead::Text), ("pair", SmallHead::Pair), ("entity_qa", SmallHead::EntityQa)];
-const ATTENTIONS: [(&str, SmallAttention); 4] = [
+const HEADS: [(&str, SmallHead); 4] = [
+    ("text", SmallHead::Text),
+    ("pair", SmallHead::Pair),
+    ("entity_qa", SmallHead::EntityQa),
+    ("sequence", SmallHead::Sequence),
+];
+const ATTENTIONS: [(&str, SmallAttention); 6] = [
     ("additive", SmallAttention::Additive),
     ("dot", SmallAttention::Dot),
     ("uniform", SmallAttention::Uniform),
     ("none", SmallAttention::None),
+    ("bahdanau", SmallAttention::Bahdanau),
+    ("luong", SmallAttention::Luong),
 ];
 
 /// A field of few words, one of which it must be.
@@ -239,6 +271,7 @@ fn choice<C: Clone>(fields: &Fields, key: &str, known: &[(&str, C)], default: Op
 fn encoder(fields: &Fields, kind: &str) -> Result<SmallEncoder> {
     let name = match kind {
         "atae" => "lstm",
+        "seq2seq" => "gru",
         "flan" | "han" => {
             choice(fields, "encoder", &["gru", "conv", "none"].map(|name| (name, name)), Some("gru"))?
         }

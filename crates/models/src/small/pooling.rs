@@ -82,7 +82,8 @@ impl<T: Scalar> Attention<T> {
                 return Ok(run.tape.apply(Op::Unary(Unary::Relu), [largest])); // [B, m]
             }
             SmallAttention::Uniform => uniform(segments), // [W, 1]
-            SmallAttention::Additive | SmallAttention::Dot => {
+            // The last two are a decoder's, and no config of a classifier names them.
+            SmallAttention::Additive | SmallAttention::Dot | SmallAttention::Bahdanau | SmallAttention::Luong => {
                 let scores = self.scores(run, segments, words.clone(), query); // [W, 1]
                 let scores = run.site(self.sites[0], scores)?;
                 run.tape.segment_softmax(segments, scores) // [W, 1]
@@ -124,7 +125,7 @@ impl<T: Scalar> Attention<T> {
 }
 
 /// 1/n for each of a text's n words.
-fn uniform<T: Scalar>(segments: &Segments) -> Var<T> {
+pub(super) fn uniform<T: Scalar>(segments: &Segments) -> Var<T> {
     let share = |b: usize| {
         let n = segments.len(b);
         std::iter::repeat_n(T::from_f64(1.0 / n.max(1) as f64), n)

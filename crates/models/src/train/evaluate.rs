@@ -1,4 +1,4 @@
-use super::Sample;
+use super::{Sample, mean_loss};
 use exegete_core::{Driver, Error, Label, Logits, Model, Outputs, Quantity, Result, Row, Target};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -9,9 +9,10 @@ use std::sync::atomic::AtomicBool;
 pub struct Metrics {
     /// Rows it was measured on.
     pub rows: usize,
-    /// The mean loss.
+    /// The mean loss, of a model that writes over all places and beside its target.
     pub loss: f64,
-    /// The share of rows answered rightly, with several labels the share of rows where all are right; none for numbers.
+    /// The share of rows answered rightly, with several labels the share of rows where all are right; of a model that writes,
+    /// the share of places at which it writes by itself what it should, ends included; none for numbers.
     pub accuracy: Option<f64>,
     /// The unweighted mean over classes of F1, a class that is neither there nor predicted counting as 0; none for numbers.
     pub macro_f1: Option<f64>,
@@ -72,10 +73,16 @@ pub(super) fn measure(
     let mut driver = Driver::new(memory_bytes);
     driver.stop = stop.clone();
     let logits = driver.read_all(model, &rows, &Outputs)?;
-    let mut loss = 0.0;
+    let mut losses = Vec::with_capacity(samples.len());
     for (sample, logits) in samples.iter().zip(&logits) {
         let target = Target { quantity: Quantity::Loss(Some(sample.label.clone())), scale: None };
-        loss -= target.value_of(model.card(), logits)?;
+        losses.push(-target.value_of(model.card(), logits)?);
+    }
+    let loss = mean_loss(&losses, samples.iter().map(|sample| &sample.label));
+    if let Some(written) = model.open().map_or(Ok(None), |open| open.writes(&rows))? {
+        let accuracy = Some(share_written(samples, &written));
+        let rows = samples.len();
+        return Ok(Metrics { rows, loss, accuracy, macro_f1: None, f1: None, auc: None, pearson: None });
     }
     let classes = model.card().labels.len();
     let mut tally = Tally::new(classes, positive.unwrap_or(classes.saturating_sub(1)));
@@ -86,13 +93,24 @@ pub(super) fn measure(
     let count = samples.len().max(1) as f64;
     Ok(Metrics {
         rows: samples.len(),
-        loss: loss / count,
+        loss,
         accuracy: (!numbers).then(|| tally.right as f64 / count),
         macro_f1: (!numbers).then(|| tally.macro_f1()),
         f1: (!numbers).then(|| tally.hits.get(tally.positive).map_or(0.0, f1)),
         auc: auc(&tally.scores),
         pearson: numbers.then(|| pearson(&tally.pairs)),
     })
+}
+
+/// The share of places, over all rows, at which a model that writes by itself writes what it should.
+fn share_written(samples: &[Sample], written: &[Vec<usize>]) -> f64 {
+    let (mut right, mut all) = (0, 0);
+    for (sample, written) in samples.iter().zip(written) {
+        let Label::Tokens(words) = &sample.label else { continue };
+        all += words.len();
+        right += words.iter().zip(written).filter(|(word, written)| **word == Some(**written)).count();
+    }
+    right as f64 / all.max(1) as f64
 }
 
 /// Running counts of right and wrong answers by class.
