@@ -145,7 +145,9 @@ impl RawAttribution {
             (RawScores::Elements(values, own), Some(info)) => {
                 let mut tokens = reduce.unwrap_or(*own).tokens(info, values);
                 // Where a place has only the tokens of the first field, those after it have no part in the scores.
-                tokens.iter_mut().for_each(|tokens| tokens.resize(job.encoded().len().max(tokens.len()), 0.0));
+                tokens
+                    .iter_mut()
+                    .for_each(|tokens| tokens.resize(job.encoded().len().max(tokens.len()), 0.0));
                 tokens
             }
             (RawScores::Elements(..), None) => None,

@@ -2,7 +2,8 @@ use crate::config::Rates;
 use crate::weights::Param;
 use exegete_core::{Array, Axis, Change, Edit, Error, Pick, Plan, Record, Result, Row, Site, Sites};
 use exegete_engine::{
-    CellSite, Context, Dropout, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var, random_bits,
+    CellSite, Context, Dropout, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var,
+    random_bits,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 
 use exegete_core::conformance::{ConformanceSubject, check};
 use exegete_core::{
-    Array, Change, Driver, Edit, Example, Label, Model, Outputs, Pick, Plan, Quantity, Row, Rules, Scores, Seed, Site,
-    Target,
+    Array, Change, Driver, Edit, Example, Label, Model, Outputs, Pick, Plan, Quantity, Row, Rules, Scores,
+    Seed, Site, Target,
 };
 use exegete_engine::Optimiser;
 use exegete_models::small::SEQUENCE_TO_SEQUENCE;
@@ -313,7 +313,9 @@ fn answers_and_targets_are_those_of_the_text_that_is_run() {
         let asked: Target = text.parse().unwrap();
         asked.resolve(model.card(), &encoded, &logits, None, &|word| open.output_id(word))
     };
-    assert!(matches!(resolve("predicted").unwrap().quantity, Quantity::Token(0, word) if word.name == "#4" || word.name == "le"));
+    assert!(
+        matches!(resolve("predicted").unwrap().quantity, Quantity::Token(0, word) if word.name == "#4" || word.name == "le")
+    );
     let last = resolve("token:5=</s>:logprob").unwrap().value_of(model.card(), &logits).unwrap();
     assert!(last < 0.0);
     let loss = resolve("loss").unwrap().value_of(model.card(), &logits).unwrap();

@@ -9,7 +9,7 @@ use super::path::{Line, Sum, found, times};
 use crate::Question;
 use crate::quadrature::QuadratureRule;
 use exegete_core::{
-    Array, Axis, Change, Edit, Error, Explaining, Explanation, Pass, Pick, Plan, Readout, Result, Row, Rules,
+    Array, Change, Edit, Error, Explaining, Explanation, Pass, Pick, Plan, Readout, Result, Row, Rules,
 };
 use std::collections::HashMap;
 

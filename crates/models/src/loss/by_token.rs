@@ -56,9 +56,7 @@ fn right<T: Scalar>(
 
 /// The rows of the packed logits that are one row's.
 fn outputs<T>(forward: &Forward<'_, T>, row: usize) -> Range<usize> {
-    let len = |row: usize| {
-        forward.places[row].as_ref().map_or(forward.counts[row], |places| places.len())
-    };
+    let len = |row: usize| forward.places[row].as_ref().map_or(forward.counts[row], |places| places.len());
     let start = (0..row).map(len).sum();
     start..start + len(row)
 }

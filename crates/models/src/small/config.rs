@@ -135,7 +135,11 @@ impl SmallConfig {
             embedding: fields.size_or(&["embedding"], embedding)?,
             attention_hidden: 0,
             lowercase: fields.flag_or("lowercase", true)?,
-            labels: if kind == "seq2seq" && fields.get("labels").is_none() { Vec::new() } else { labels(&fields)? },
+            labels: if kind == "seq2seq" && fields.get("labels").is_none() {
+                Vec::new()
+            } else {
+                labels(&fields)?
+            },
             dropout: dropout(kind, &encoder),
             kind: kind.to_owned(),
             encoder,
@@ -228,7 +232,10 @@ impl SmallConfig {
             (sequence != self.writes(), "'head' is sequence for 'seq2seq' and for no other kind"),
             (sequence && !two_ways, "'seq2seq' reads in both directions, 'directions' must be 2"),
             (sequence && self.layers != 1, "'seq2seq' has one layer, 'layers' must be 1"),
-            (sequence && !self.labels.is_empty(), "'seq2seq' writes words and has no classes; leave out 'labels'"),
+            (
+                sequence && !self.labels.is_empty(),
+                "'seq2seq' writes words and has no classes; leave out 'labels'",
+            ),
             (!sequence && self.labels.len() < 2, "'labels' must name at least two classes"),
         ];
         match wrong.iter().find(|(wrong, _)| *wrong) {

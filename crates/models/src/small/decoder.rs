@@ -200,7 +200,13 @@ impl<T: Scalar> Decoder<T> {
     }
 
     /// What a state reads of its source: \[n, H\] → \[n, 2·H\].
-    fn context(&self, run: &mut Run<'_, T>, writing: &mut Writing<T>, at: &StepPlace, state: Var<T>) -> Var<T> {
+    fn context(
+        &self,
+        run: &mut Run<'_, T>,
+        writing: &mut Writing<T>,
+        at: &StepPlace,
+        state: Var<T>,
+    ) -> Var<T> {
         let segments = writing.source.segments.clone();
         let read = match (&writing.source.ends, self.how) {
             (Some(ends), _) => ends.clone(), // [n, 2H]

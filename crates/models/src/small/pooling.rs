@@ -83,7 +83,10 @@ impl<T: Scalar> Attention<T> {
             }
             SmallAttention::Uniform => uniform(segments), // [W, 1]
             // The last two are a decoder's, and no config of a classifier names them.
-            SmallAttention::Additive | SmallAttention::Dot | SmallAttention::Bahdanau | SmallAttention::Luong => {
+            SmallAttention::Additive
+            | SmallAttention::Dot
+            | SmallAttention::Bahdanau
+            | SmallAttention::Luong => {
                 let scores = self.scores(run, segments, words.clone(), query); // [W, 1]
                 let scores = run.site(self.sites[0], scores)?;
                 run.tape.segment_softmax(segments, scores) // [W, 1]

@@ -226,9 +226,8 @@ impl<T: Scalar> Network<T> for Seq2seq<T> {
             )));
         }
         let row = Row::new(encoded.clone());
-        let until = |_: usize, step: usize, best: usize| {
-            (best != END as usize && step + 1 < most).then_some(None)
-        };
+        let until =
+            |_: usize, step: usize, best: usize| (best != END as usize && step + 1 < most).then_some(None);
         let written = ctx.install(|| self.written(ctx, &[row], until))?.swap_remove(0);
         let mut encoded = encoded;
         encoded.tokens.extend(written.into_iter().map(|id| written_token(id as u32)));
@@ -289,7 +288,9 @@ impl Target {
 }
 
 fn no_target(row: usize) -> Error {
-    Error::Request(format!("row {row}: there is no target to write; encode a source with the model, which writes one"))
+    Error::Request(format!(
+        "row {row}: there is no target to write; encode a source with the model, which writes one"
+    ))
 }
 
 /// The place of the largest number, the first of several.

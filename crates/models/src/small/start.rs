@@ -57,7 +57,8 @@ impl SmallStart {
             return Err(Error::Request(format!("the kind '{}' writes no words", config.kind)));
         }
         if target.len() == MARKERS.len() {
-            let what = "the vocabulary of the targets is empty: no word occurs often enough; lower --min-count";
+            let what =
+                "the vocabulary of the targets is empty: no word occurs often enough; lower --min-count";
             return Err(Error::Request(what.into()));
         }
         let read = SmallConfig { head: SmallHead::Text, ..config.clone() };
@@ -74,7 +75,11 @@ impl SmallStart {
 
     /// The model, without its weights.
     pub(crate) fn small(&self) -> Small {
-        Small { config: self.config.clone(), vocabulary: self.vocabulary.clone(), target: self.target.clone() }
+        Small {
+            config: self.config.clone(),
+            vocabulary: self.vocabulary.clone(),
+            target: self.target.clone(),
+        }
     }
 }
 

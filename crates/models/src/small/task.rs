@@ -2,7 +2,8 @@
 
 use exegete_core::task::{Contest, Decided, Labelled, Reading, Widths};
 use exegete_core::{
-    Axis, Card, Choice, Error, Label, Logits, Quantity, Resolving, Result, Scores, Target, Task, Term, WrittenWord,
+    Axis, Card, Choice, Error, Label, Logits, Quantity, Resolving, Result, Scores, Target, Task, Term,
+    WrittenWord,
 };
 
 /// A text made from a text.
@@ -13,7 +14,8 @@ pub struct SequenceToSequence;
 pub static SEQUENCE_TO_SEQUENCE: SequenceToSequence = SequenceToSequence;
 
 /// What stands for a position that is left out.
-const POSITION: &str = "this model writes a text: say which place and word, as token:POS=WORD, counted from 0";
+const POSITION: &str =
+    "this model writes a text: say which place and word, as token:POS=WORD, counted from 0";
 
 impl Task for SequenceToSequence {
     fn name(&self) -> &'static str {

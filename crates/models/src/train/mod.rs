@@ -260,7 +260,8 @@ impl Trainer {
             for (piece, pulled) in self.pull(&rows, &labels, keys, part) {
                 let Pulled { losses: lost, gradients, words: vectors } = pulled?;
                 losses.extend(lost.value.data().iter().map(|&loss| f64::from(loss)));
-                let tokens = rows[piece].iter().flat_map(|row| &row.encoded.tokens).filter(|token| has_vector(token));
+                let tokens =
+                    rows[piece].iter().flat_map(|row| &row.encoded.tokens).filter(|token| has_vector(token));
                 let vectors = vectors.iter().flat_map(|vectors| vectors.data().chunks_exact(vectors.cols()));
                 let own = tokens.zip(vectors).filter(|(token, _)| network.reads_words(token));
                 own.for_each(|(token, vector)| words.add_row(token.id as usize, vector));

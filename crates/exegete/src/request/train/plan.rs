@@ -126,8 +126,7 @@ pub(super) fn refuse_unused(request: &TrainRequest) -> Result<()> {
 
 /// Flags about classes, where words are written.
 fn refuse_classes(request: &TrainRequest) -> Result<()> {
-    let by_class =
-        matches!(request.metric, Some(TrainMetric::MacroF1 | TrainMetric::F1 | TrainMetric::Auc));
+    let by_class = matches!(request.metric, Some(TrainMetric::MacroF1 | TrainMetric::F1 | TrainMetric::Auc));
     let given = [
         (request.label_column.is_some(), "--label-column"),
         (request.labels.is_some(), "--labels"),

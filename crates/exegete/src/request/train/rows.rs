@@ -144,9 +144,8 @@ fn normal_form(example: &Example) -> String {
 fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Example, Place)>> {
     let writes = request.small.writes();
     let [source, target] = if request.no_header { ["1", "2"] } else { SEQUENCE_TO_SEQUENCE.fields() };
-    let or = |asked: &Option<String>, default: &str| {
-        asked.clone().or_else(|| writes.then(|| default.to_owned()))
-    };
+    let or =
+        |asked: &Option<String>, default: &str| asked.clone().or_else(|| writes.then(|| default.to_owned()));
     let texts = TextInput {
         input: Some(path.to_owned()),
         text_column: or(&request.text_column, source),
@@ -156,7 +155,10 @@ fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Ex
         ..TextInput::default()
     };
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt")) && with_label {
-        bail!("{}: a .txt file has no labels and no targets; give a .tsv, .csv or .jsonl file", path.display());
+        bail!(
+            "{}: a .txt file has no labels and no targets; give a .tsv, .csv or .jsonl file",
+            path.display()
+        );
     }
     let task: &dyn Task = if writes { &SEQUENCE_TO_SEQUENCE } else { &CLASSIFICATION };
     let mut source = TextReader::open(&texts, task)?;
