@@ -9,7 +9,8 @@ use exegete_core::{
 use exegete_engine::Optimiser;
 use exegete_models::small::SEQUENCE_TO_SEQUENCE;
 use exegete_models::train::{
-    Reduction, Sample, Start, TrainedHead, Trainer, TrainingLoss, TrainingSettings, evaluate,
+    Data, Event, Metric, Reduction, Sample, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun,
+    TrainingSettings, evaluate, fit,
 };
 use exegete_models::{LoadOptions, Precision, load};
 use exegete_testkit::{Comparison, Of, close, golden};
@@ -179,17 +180,20 @@ fn every_model_that_writes_conforms() {
     assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
-fn trainer(case: &Case, teacher_forcing: f64) -> Trainer {
-    let settings = TrainingSettings {
+fn trainer_settings(case: &Case) -> TrainingSettings {
+    TrainingSettings {
         optimiser: Optimiser::adam(false),
         rate: case.described.rate,
         decay: 0.0,
         clip: Some(case.described.clip),
         reduction: Reduction::Places,
-        teacher_forcing,
         threads: 2,
         ..TrainingSettings::default()
-    };
+    }
+}
+
+fn trainer(case: &Case, teacher_forcing: f64) -> Trainer {
+    let settings = TrainingSettings { teacher_forcing, ..trainer_settings(case) };
     let head = TrainedHead { task: &SEQUENCE_TO_SEQUENCE, labels: Vec::new() };
     Trainer::new(&Start::Folder(case.folder.clone()), &head, settings, TrainingLoss::default()).unwrap()
 }
@@ -366,4 +370,38 @@ fn broken_folders_and_texts_are_told_in_one_line() {
         std::fs::write(folder.path().join("config.json"), config).unwrap();
         assert!(error().contains(expected), "{config}: {}", error());
     }
+}
+
+/// A run that is stopped between two saved states and taken up again draws what it would have drawn.
+#[test]
+fn a_run_that_goes_on_draws_the_same() {
+    let case = Case::read("bahdanau");
+    let trained = |stop_after: Option<usize>| {
+        let output = tempfile::tempdir().unwrap();
+        let settings =
+            TrainingSettings { teacher_forcing: 0.5, epochs: 3, batch: 1, ..trainer_settings(&case) };
+        let run = |stop_after: Option<usize>| {
+            let head = TrainedHead { task: &SEQUENCE_TO_SEQUENCE, labels: Vec::new() };
+            let start = Start::Folder(case.folder.clone());
+            let mut trainer = Trainer::new(&start, &head, settings.clone(), TrainingLoss::default()).unwrap();
+            let data = Data { train: samples(&case, &trainer), dev: samples(&case, &trainer) };
+            let run = TrainingRun {
+                output: output.path(),
+                save_every: 0,
+                metric: Metric::Loss,
+                stop: Arc::default(),
+            };
+            fit(&mut trainer, &data, &run, &mut |event| match event {
+                Event::Step { done, .. } if Some(*done) == stop_after => Err(exegete_core::Error::Stopped),
+                _ => Ok(()),
+            })
+        };
+        if stop_after.is_some() {
+            assert_eq!(run(stop_after).unwrap_err(), exegete_core::Error::Stopped);
+        }
+        run(None).unwrap();
+        std::fs::read(output.path().join("model.safetensors")).unwrap()
+    };
+    let whole = trained(None);
+    assert!(whole == trained(Some(4)) && whole == trained(Some(7)), "the weights differ");
 }

@@ -369,6 +369,8 @@ mod tests {
         assert_eq!(width(r#"{"kind": "cnn", "labels": ["a", "b"]}"#), (300, 128, 64));
         assert_eq!(width(r#"{"kind": "kim", "labels": ["a", "b"]}"#), (300, 300, 150));
         assert_eq!(width(r#"{"kind": "atae", "labels": ["a", "b"]}"#), (300, 300, 300));
+        assert_eq!(width(r#"{"kind": "seq2seq"}"#), (64, 256, 128));
+        assert_eq!(parse(r#"{"kind": "seq2seq"}"#).unwrap().attention, SmallAttention::Bahdanau);
         assert_eq!(width(r#"{"kind": "flan", "labels": ["a", "b"]}"#), (200, 100, 100));
         assert_eq!(width(r#"{"kind": "han", "labels": ["a", "b"]}"#), (200, 100, 100));
         assert_eq!(width(r#"{"kind": "han", "encoder": "none", "labels": ["a", "b"]}"#), (200, 200, 200));

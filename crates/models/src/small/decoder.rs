@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 /// The scores of source words at each place of the target.
 pub(super) const SCORES: Site = Site::named("decoder.attn.scores");
-/// Their weights.
+/// The weights of source words at each place of the target.
 pub(super) const PROBS: Site = Site::named("decoder.attn.probs");
 /// What was read of the source at each place of the target.
 pub(super) const CONTEXT: Site = Site::named("decoder.context");
@@ -55,7 +55,7 @@ pub(super) struct Decoder<T> {
 
 /// What the rows that still run know of their sources.
 struct Source<T> {
-    /// \[W, 2·H\]
+    /// The states of their words \[W, 2·H\].
     states: Var<T>,
     /// What the source adds to every score: \[W, a\], of luong \[W, H\].
     keys: Option<Var<T>>,

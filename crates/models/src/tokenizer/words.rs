@@ -343,6 +343,22 @@ mod tests {
     }
 
     #[test]
+    fn targets_are_no_part_of_the_text_and_end_with_a_marker() {
+        let target = Arc::new(WordVocabulary::of(&[Example::text("gut ist")], true, 1));
+        let own = WordTokenizer { target: Some(target), ..tokenizer(true, 2, 99) };
+        let encoded = own.encode_within(&Example::pair("it is good", "Gut unbekannt"), 99).unwrap();
+        let pieces: Vec<&str> = encoded.tokens.iter().map(|token| token.piece.as_str()).collect();
+        assert_eq!(pieces, ["<s>", "it", "is", "good", "</s>", "gut", "<unk>", "</s>"]);
+        assert!(encoded.tokens[5..].iter().all(|t| t.special && t.type_id == 1 && t.span.is_none()));
+        assert_eq!((own.output_id("GUT"), own.output_piece(4)), (Some(4), Some("gut".into())));
+        assert_ne!(own.token_id("good"), own.output_id("good"));
+        let alone = own.encode_within(&Example::text("it is good"), 4).unwrap();
+        assert_eq!((alone.len(), alone.truncated), (4, true));
+        let both = own.encode_within(&Example::pair("it is good", "gut ist"), 6).unwrap();
+        assert_eq!((both.len(), both.truncated, both.tokens[5].piece.as_str()), (6, true, "</s>"));
+    }
+
+    #[test]
     fn sentences_have_markers_of_their_own_and_the_last_words_give_way() {
         let check = |text: &str, max_tokens: usize, expected: &str, cut: bool| {
             let own = WordTokenizer { sentences: true, ..tokenizer(true, 1, 99) };
