@@ -182,7 +182,9 @@ fn is_about_a_position(model: &dyn Model, target: &Target) -> bool {
     };
     let info = model.open().and_then(|open| open.sites().find(site));
     let mut axes = info.iter().flat_map(|info| info.axes.iter().zip(at));
-    axes.any(|(axis, index)| axis.counts_tokens() && index.is_some())
+    // Every other axis is as long as the text that is left.
+    let fixed = |axis: &Axis| matches!(axis, Axis::Head(_) | Axis::Unit(_) | Axis::Class(_) | Axis::Target);
+    axes.any(|(axis, index)| !fixed(axis) && index.is_some())
 }
 
 /// Whether positions of targets are places of a text that the model writes, and not tokens of the text that it reads.
