@@ -7,7 +7,7 @@ use exegete_core::{
     Seed, Site, Target,
 };
 use exegete_engine::Optimiser;
-use exegete_models::small::SEQUENCE_TO_SEQUENCE;
+use exegete_models::small::{SEQUENCE_TO_SEQUENCE, SmallConfig};
 use exegete_models::train::{
     Data, Event, Metric, Reduction, Sample, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun,
     TrainingSettings, evaluate, fit,
@@ -165,6 +165,20 @@ fn losses_and_what_is_written_are_those_of_pytorch() {
             let written: Vec<usize> = written.map(|token| token.id as usize).collect();
             assert_eq!(written, *expected, "{} from {source:?}", case.folder.display());
         }
+    }
+}
+
+/// What a model will hold is known before any of it is made.
+#[test]
+fn parameters_are_counted_before_they_are_made() {
+    for case in KINDS.map(Case::read) {
+        let learner = case.open(Precision::F32);
+        let parameters = learner.learner().unwrap().parameters();
+        let held: usize = parameters.iter().map(|(_, shape)| shape.iter().product::<usize>()).sum();
+        let read = |name: &str| std::fs::read_to_string(case.folder.join(name)).unwrap();
+        let [source, target] = ["vocab.txt", "vocab.target.txt"].map(|name| read(name).lines().count());
+        let config = SmallConfig::parse("config.json", read("config.json")).unwrap();
+        assert_eq!(config.parameters(source, target), held as u128, "{}", case.folder.display());
     }
 }
 
@@ -361,7 +375,7 @@ fn broken_folders_and_texts_are_told_in_one_line() {
     std::fs::write(folder.path().join("vocab.target.txt"), "<pad>\n<unk>\n<s>\n</s>\nle\n").unwrap();
     assert!(error().contains("decoder.embed.weight"), "{}", error());
     for (config, expected) in [
-        (r#"{"kind": "seq2seq", "attention": "dot"}"#, "known are uniform, none, bahdanau, luong"),
+        (r#"{"kind": "seq2seq", "attention": "dot"}"#, "known are bahdanau, luong, uniform, none"),
         (r#"{"kind": "seq2seq", "directions": 1}"#, "both directions"),
         (r#"{"kind": "seq2seq", "layers": 2}"#, "one layer"),
         (r#"{"kind": "seq2seq", "labels": ["a", "b"]}"#, "no classes"),

@@ -8,7 +8,7 @@ mod map;
 mod rule;
 mod table;
 
-use exegete_core::report::{Item, Report};
+use exegete_core::report::{Item, Report, Table};
 
 /// A row under construction.
 type Row = Vec<String>;
@@ -47,11 +47,16 @@ fn section((index, item): (usize, &Item)) -> Section {
         Item::Map(map) => fixed(1, &map::HEAD, map::rows(index, map)),
         Item::Rule(rule) => fixed(2, &rule::HEAD, rule::rows(index, rule)),
         Item::Edits(edits) => fixed(3, &edits::HEAD, edits::rows(index, edits)),
-        Item::Table(table) => {
-            let (head, rows) = table::rows(table);
-            Section { place: (u8::MAX, index), head, rows }
-        }
+        Item::Table(table) => apart(index, table),
+        Item::Rows(rows) => apart(index, &crate::rows::whole(rows)),
+        Item::Verdict(judgement) => apart(index, &crate::judgement::findings(judgement)),
     }
+}
+
+/// A table in a place of its own.
+fn apart(index: usize, table: &Table) -> Section {
+    let (head, rows) = table::rows(table);
+    Section { place: (u8::MAX, index), head, rows }
 }
 
 /// As short as it can be without losing a bit.

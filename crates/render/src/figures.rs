@@ -24,7 +24,7 @@ pub(crate) fn column_decimals(largest: f64) -> usize {
 pub(crate) fn columns(table: &Table) -> Vec<usize> {
     let number = |cell: &Cell| match cell {
         Cell::Estimate { mean, .. } => Some(*mean),
-        Cell::Number(value) => Some(*value),
+        Cell::Number(value) | Cell::Interval { value, .. } => Some(*value),
         Cell::Word(_) | Cell::Empty => None,
     };
     let column = |at| table.rows.iter().filter_map(|row| row.get(at).and_then(number)).collect::<Vec<f64>>();

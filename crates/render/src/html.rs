@@ -7,6 +7,7 @@ mod chart;
 mod compare;
 mod edits;
 mod heat;
+mod judgement;
 mod map;
 mod marked;
 mod rule;
@@ -47,6 +48,8 @@ fn section(group: &Group<'_>, report: &Report) -> String {
         Item::Rule(rule) => rule::rule(rule, made),
         Item::Edits(edits) => edits::edits(edits, made),
         Item::Table(table) => table::table(table),
+        Item::Rows(rows) => table::table(&crate::rows::for_reading(rows)),
+        Item::Verdict(judgement) => judgement::judgement(judgement),
     };
     format!("<section>\n{body}</section>\n")
 }

@@ -3,6 +3,7 @@
 mod attribution;
 mod bars;
 mod edits;
+mod judgement;
 mod map;
 mod marked;
 mod measure;
@@ -81,6 +82,8 @@ pub(crate) fn render(report: &Report, options: &RenderOptions) -> String {
             Item::Rule(rule) => rule::rule(&mut sheet, rule),
             Item::Edits(edits) => edits::edits(&mut sheet, edits),
             Item::Table(table) => table::table(&mut sheet, table),
+            Item::Rows(rows) => table::table(&mut sheet, &crate::rows::for_reading(rows)),
+            Item::Verdict(judgement) => judgement::judgement(&mut sheet, judgement),
         }
         sheet.skip(8.0);
     }

@@ -6,6 +6,7 @@ mod compare;
 mod edits;
 mod grid;
 mod heat;
+mod judgement;
 mod map;
 mod marked;
 mod paint;
@@ -34,6 +35,8 @@ pub(crate) fn render(report: &Report, options: &RenderOptions) -> String {
             Item::Rule(rule) => rule::rule(&mut screen, rule, made),
             Item::Edits(edits) => edits::edits(&mut screen, edits, made),
             Item::Table(table) => table::table(&mut screen, table),
+            Item::Rows(rows) => table::table(&mut screen, &crate::rows::for_reading(rows)),
+            Item::Verdict(judgement) => judgement::judgement(&mut screen, judgement),
         }
         screen.blank();
     }

@@ -5,6 +5,7 @@ mod again;
 mod bad_input;
 mod bad_model;
 mod commands;
+mod corners;
 mod data;
 mod documents;
 mod endpoint;

@@ -25,6 +25,7 @@ pub(super) fn table(contest: &MethodComparison<'_>, judged: &[&Text]) -> Table {
             "sizes are compared where either side has no sign; texts where one side is all ties are left out"
                 .to_owned(),
         ],
+        ..Table::default()
     }
 }
 

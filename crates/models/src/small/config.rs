@@ -42,6 +42,8 @@ pub enum SmallAttention {
     Bahdanau,
     /// Scores s·W h from a decoder's state after its step.
     Luong,
+    /// The weights that every text brings along.
+    Imposed,
 }
 
 /// What the model reads and how it answers.
@@ -126,8 +128,8 @@ impl SmallConfig {
                 // Last states of single sentences would be a third way of reading them that no paper has.
                 "han" => choice(&fields, "attention", &ATTENTIONS[..3], Some(SmallAttention::Additive))?,
                 "atae" => choice(&fields, "attention", &ATTENTIONS[..1], Some(SmallAttention::Additive))?,
-                "seq2seq" => choice(&fields, "attention", &ATTENTIONS[2..], Some(SmallAttention::Bahdanau))?,
-                _ => choice(&fields, "attention", &ATTENTIONS[..4], Some(SmallAttention::Additive))?,
+                "seq2seq" => choice(&fields, "attention", &WRITING, Some(SmallAttention::Bahdanau))?,
+                _ => choice(&fields, "attention", &ATTENTIONS, Some(SmallAttention::Additive))?,
             },
             directions: fields.size_or(&["directions"], directions)?,
             layers: fields.size_or(&["layers"], 1)?,
@@ -183,8 +185,11 @@ impl SmallConfig {
 
     /// The text of a config that says all of this, whatever its defaults were.
     pub fn complete(&self) -> String {
-        let attention =
-            ATTENTIONS.iter().find(|(_, how)| *how == self.attention).map_or("none", |(name, _)| name);
+        let attention = ATTENTIONS
+            .iter()
+            .chain(&WRITING)
+            .find(|(_, how)| *how == self.attention)
+            .map_or("none", |(name, _)| name);
         let head = HEADS.iter().find(|(_, head)| *head == self.head).map(|(name, _)| *name);
         let (encoder, convolution) = match &self.encoder {
             SmallEncoder::None => ("none", None),
@@ -251,13 +256,19 @@ const HEADS: [(&str, SmallHead); 4] = [
     ("entity_qa", SmallHead::EntityQa),
     ("sequence", SmallHead::Sequence),
 ];
-const ATTENTIONS: [(&str, SmallAttention); 6] = [
+const ATTENTIONS: [(&str, SmallAttention); 5] = [
     ("additive", SmallAttention::Additive),
     ("dot", SmallAttention::Dot),
     ("uniform", SmallAttention::Uniform),
     ("none", SmallAttention::None),
+    ("imposed", SmallAttention::Imposed),
+];
+/// How a text that is written attends to its source.
+const WRITING: [(&str, SmallAttention); 4] = [
     ("bahdanau", SmallAttention::Bahdanau),
     ("luong", SmallAttention::Luong),
+    ("uniform", SmallAttention::Uniform),
+    ("none", SmallAttention::None),
 ];
 
 /// A field of few words, one of which it must be.

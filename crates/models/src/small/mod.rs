@@ -12,6 +12,7 @@ mod han;
 mod network;
 mod pooling;
 mod seq2seq;
+mod size;
 mod start;
 mod states;
 mod stepped;
@@ -63,8 +64,9 @@ impl Small {
     pub(crate) fn tokenizer(&self) -> WordTokenizer {
         let (lowercase, fields) = (self.config.lowercase, self.config.fields());
         let (vocabulary, sentences) = (self.vocabulary.clone(), self.config.kind == "han");
+        let imposed = self.config.attention == SmallAttention::Imposed;
         let target = self.target.clone();
-        WordTokenizer { vocabulary, target, lowercase, fields, sentences, max_tokens: MAX_TOKENS }
+        WordTokenizer { vocabulary, target, lowercase, fields, sentences, imposed, max_tokens: MAX_TOKENS }
     }
 
     pub(crate) fn limits(&self) -> Limits {

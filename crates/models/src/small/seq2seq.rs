@@ -246,7 +246,7 @@ impl<T: Scalar> Network<T> for Seq2seq<T> {
 
 /// A token that stands for a word of the target: no unit of the user's text, since it is the answer.
 pub(super) fn written_token(id: u32) -> Token {
-    Token { id, type_id: 1, piece: String::new(), span: None, special: true }
+    Token { id, type_id: 1, piece: String::new(), span: None, special: true, weight: None }
 }
 
 /// The targets of all rows.

@@ -1,4 +1,4 @@
-use super::{Sample, mean_loss};
+use super::{Sample, places};
 use exegete_core::{Driver, Error, Label, Logits, Model, Outputs, Quantity, Result, Row, Target};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 pub struct Metrics {
     /// Rows it was measured on.
     pub rows: usize,
-    /// The mean loss, of a model that writes over all places and beside its target.
+    /// The mean loss over rows, in nats for classes; of a model that writes over all places, beside its target.
     pub loss: f64,
     /// The share of rows answered rightly, with several labels the share of rows where all are right; of a model that writes,
     /// the share of places at which it writes by itself what it should, ends included; none for numbers.
@@ -30,11 +30,11 @@ pub struct Metrics {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// The highest accuracy.
+    /// The epoch of the highest accuracy is best.
     Accuracy,
-    /// The highest macro-F1.
+    /// The epoch of the highest macro-F1 is best.
     MacroF1,
-    /// The lowest loss.
+    /// The epoch of the lowest loss is best.
     Loss,
     /// The highest F1 of the positive class.
     F1,
@@ -70,30 +70,41 @@ pub(super) fn measure(
     stop: &Arc<AtomicBool>,
 ) -> Result<Metrics> {
     let rows: Vec<Row> = samples.iter().map(|sample| sample.row.clone()).collect();
+    let written = model.open().map_or(Ok(None), |open| open.writes(&rows))?;
+    // Before anything runs: the outputs of all tokens are large.
+    if written.is_none() {
+        samples.iter().try_for_each(|sample| of_whole_text(&sample.label))?;
+    }
     let mut driver = Driver::new(memory_bytes);
     driver.stop = stop.clone();
-    let logits = driver.read_all(model, &rows, &Outputs)?;
-    let mut losses = Vec::with_capacity(samples.len());
-    for (sample, logits) in samples.iter().zip(&logits) {
-        let target = Target { quantity: Quantity::Loss(Some(sample.label.clone())), scale: None };
-        losses.push(-target.value_of(model.card(), logits)?);
-    }
-    let loss = mean_loss(&losses, samples.iter().map(|sample| &sample.label));
-    if let Some(written) = model.open().map_or(Ok(None), |open| open.writes(&rows))? {
-        let accuracy = Some(share_written(samples, &written));
-        let rows = samples.len();
-        return Ok(Metrics { rows, loss, accuracy, macro_f1: None, f1: None, auc: None, pearson: None });
-    }
     let classes = model.card().labels.len();
     let mut tally = Tally::new(classes, positive.unwrap_or(classes.saturating_sub(1)));
-    for (sample, logits) in samples.iter().zip(&logits) {
-        tally.add(&sample.label, logits)?;
+    let (mut loss, mut next) = (0.0, samples.iter());
+    // Outputs are counted as they come, and not kept.
+    let rows = samples.iter().map(|sample| Ok(sample.row.clone()));
+    driver.read(model, rows, &Outputs, &mut |logits| {
+        let Some(Sample { label, .. }) = next.next() else { return Ok(()) };
+        let target = Target { quantity: Quantity::Loss(Some(label.clone())), scale: None };
+        loss -= target.value_of(model.card(), &logits)? * places(label) as f64;
+        if written.is_some() { Ok(()) } else { tally.add(label, &logits) }
+    })?;
+    if let Some(written) = written {
+        let all = samples.iter().map(|sample| places(&sample.label)).sum::<usize>().max(1);
+        return Ok(Metrics {
+            rows: samples.len(),
+            loss: loss / all as f64,
+            accuracy: Some(share_written(samples, &written)),
+            macro_f1: None,
+            f1: None,
+            auc: None,
+            pearson: None,
+        });
     }
     let numbers = !tally.pairs.is_empty();
     let count = samples.len().max(1) as f64;
     Ok(Metrics {
         rows: samples.len(),
-        loss,
+        loss: loss / count,
         accuracy: (!numbers).then(|| tally.right as f64 / count),
         macro_f1: (!numbers).then(|| tally.macro_f1()),
         f1: (!numbers).then(|| tally.hits.get(tally.positive).map_or(0.0, f1)),
@@ -111,6 +122,16 @@ fn share_written(samples: &[Sample], written: &[Vec<usize>]) -> f64 {
         right += words.iter().zip(written).filter(|(word, written)| **word == Some(**written)).count();
     }
     right as f64 / all.max(1) as f64
+}
+
+/// An error for labels that are about more than the text as a whole.
+fn of_whole_text(label: &Label) -> Result<()> {
+    match label {
+        Label::Tokens(_) | Label::Span(..) => {
+            Err(Error::Unsupported("only labels of whole texts are evaluated".into()))
+        }
+        Label::Class(_) | Label::Soft(_) | Label::Labels(_) | Label::Value(_) => Ok(()),
+    }
 }
 
 /// Running counts of right and wrong answers by class.
@@ -142,9 +163,7 @@ impl Tally {
                 self.pairs.push(((*value).into(), said));
                 return Ok(());
             }
-            Label::Tokens(_) | Label::Span(..) => {
-                return Err(Error::Unsupported("only labels of whole texts are evaluated".into()));
-            }
+            Label::Tokens(_) | Label::Span(..) => return of_whole_text(label),
         };
         let several = matches!(label, Label::Labels(_));
         self.scores.push((odds(&logits.data, self.positive, several), gold.contains(&self.positive)));

@@ -49,7 +49,7 @@ const LEAST_TOKENS: usize = 64;
 pub struct Sample {
     /// The tokens of the text or pair.
     pub row: Row,
-    /// The right answer.
+    /// The right answer for the row.
     pub label: Label,
 }
 
@@ -288,7 +288,7 @@ impl Trainer {
         let ctx = &self.model.parts.ctx;
         let shares = self.settings.reduction.shares(labels);
         let pull = |ctx: &Arc<Context<f32>>, piece: Range<usize>| {
-            let lesson = LossBatch {
+            let batch = LossBatch {
                 rows: &rows[piece.clone()],
                 labels: &labels[piece.clone()],
                 select: &self.dense,
@@ -298,7 +298,7 @@ impl Trainer {
                 noise: self.settings.noise(&self.model.parts.blueprint, &keys[piece.clone()], self.steps),
             };
             let share = |row: usize| shares[piece.start + row];
-            let pulled = self.model.pulled(ctx, &*self.model.parts.network, &lesson, share);
+            let pulled = self.model.pulled(ctx, &*self.model.parts.network, &batch, share);
             (piece, pulled)
         };
         let tokens: usize = rows[part.clone()].iter().map(|row| row.encoded.len()).sum();

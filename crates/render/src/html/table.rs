@@ -29,6 +29,10 @@ fn cell(cell: &Cell, decimals: usize) -> String {
             let (mean, error) = (minus(&fixed(*mean, decimals)), fixed(*error, decimals));
             format!("<td class=\"number\">{mean} <span class=\"soft\">± {error}</span></td>")
         }
+        Cell::Interval { value, lower, upper } => {
+            let [value, lower, upper] = [value, lower, upper].map(|number| minus(&fixed(*number, decimals)));
+            format!("<td class=\"number\">{value} <span class=\"soft\">{lower} to {upper}</span></td>")
+        }
         Cell::Number(value) => format!("<td class=\"number\">{}</td>", minus(&fixed(*value, decimals))),
         // Other columns leave long texts enough to be read.
         Cell::Word(word) if word.chars().count() > 40 => {

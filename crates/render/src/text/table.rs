@@ -24,6 +24,10 @@ pub(super) fn table(screen: &mut Screen, table: &Table) {
 fn shown(cell: &Cell, decimals: usize) -> String {
     match cell {
         Cell::Estimate { mean, error } => format!("{} ± {}", fixed(*mean, decimals), fixed(*error, decimals)),
+        Cell::Interval { value, lower, upper } => {
+            let [value, lower, upper] = [value, lower, upper].map(|number| fixed(*number, decimals));
+            format!("{value} ({lower} to {upper})")
+        }
         Cell::Number(value) => fixed(*value, decimals),
         Cell::Word(word) => word.clone(),
         Cell::Empty => String::new(),

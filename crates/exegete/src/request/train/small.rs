@@ -3,7 +3,7 @@
 use super::TrainRequest;
 use super::rows::{Labelled, Rows};
 use crate::Example;
-use crate::request::{Listener, Notice};
+use crate::request::{Listener, Notice, Resources};
 use crate::small::{KINDS, SmallConfig, SmallStart, WordVectors, WordVocabulary};
 use crate::train::{Recipe, Start};
 use anyhow::{Result, bail};
@@ -26,9 +26,12 @@ pub struct SmallRequest {
     /// What encodes words in flan and han: gru, conv or none [default: gru].
     #[arg(long, value_name = "E")]
     pub encoder: Option<String>,
-    /// How states become one vector: additive, dot, uniform or none; in seq2seq bahdanau, luong, uniform or none [default: additive; seq2seq bahdanau].
+    /// How states become one vector: additive, dot, uniform, none, or imposed by --weights; in seq2seq bahdanau, luong, uniform or none [default: additive; seq2seq bahdanau].
     #[arg(long, value_name = "A")]
     pub attention: Option<String>,
+    /// The attention of each word, for --attention imposed: a JSON list of numbers a line, for the training rows and then the dev rows.
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<PathBuf>,
     /// Directions that a recurrent layer reads in, 1 or 2 [default: 2].
     #[arg(long, value_name = "N")]
     pub directions: Option<usize>,
@@ -93,7 +96,7 @@ impl SmallRequest {
                 return Ok(());
             }
             bail!(
-                "--task, --encoder, --attention, --directions, --layers, --embedding, --hidden, --attention-hidden, --vectors, --freeze-vectors, --min-count and --lowercase describe a small model; give --kind too"
+                "--task, --encoder, --attention, --weights, --directions, --layers, --embedding, --hidden, --attention-hidden, --vectors, --freeze-vectors, --min-count and --lowercase describe a small model; give --kind too"
             );
         }
         if request.model.is_some() {
@@ -101,6 +104,9 @@ impl SmallRequest {
         }
         if self.writes() && self.task.is_some() {
             bail!("--kind seq2seq writes a text; leave out --task");
+        }
+        if self.weights.is_some() != (self.attention.as_deref() == Some("imposed")) {
+            bail!("--attention imposed and --weights FILE belong together");
         }
         if self.asks() && request.pair_column.is_none() {
             bail!("--task entity_qa needs the column of the question; give --pair-column");
@@ -125,6 +131,9 @@ impl SmallRequest {
         let vocabulary = WordVocabulary::of(&texts(0), lowercase, min_count);
         let vectors = self.vectors.as_deref().map(|path| WordVectors::read(path, &vocabulary)).transpose()?;
         let config = self.config(kind, request, rows, vectors.as_ref())?;
+        let written =
+            if self.writes() { WordVocabulary::of(&texts(1), lowercase, min_count).len() } else { 0 };
+        Resources::check_training(config.parameters(vocabulary.len(), written))?;
         let found =
             vectors.as_ref().map_or_else(String::new, |v| format!(", {} of them with a vector", v.found()));
         let mut say = |of: &str, field: usize, words: &WordVocabulary, found: &str| {
