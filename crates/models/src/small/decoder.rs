@@ -67,7 +67,7 @@ struct Source<T> {
 /// A decoder in the middle of its work.
 pub(super) struct Writing<T> {
     source: Source<T>,
-    /// s_{t−1} \[n, H\].
+    /// The state before the step, s_{t−1} \[n, H\].
     state: Var<T>,
     /// The weight of s_{t−1} in scores \[a, H\].
     query: Option<Var<T>>,
