@@ -190,7 +190,7 @@ fn is_about_a_position(model: &dyn Model, target: &Target) -> bool {
     let info = model.open().and_then(|open| open.sites().find(site));
     let mut axes = info.iter().flat_map(|info| info.axes.iter().zip(at));
     // Every other axis is as long as the text that is left.
-    let fixed = |axis: &Axis| matches!(axis, Axis::Head(_) | Axis::Unit(_) | Axis::Class(_) | Axis::Target);
+    let fixed = |axis: &Axis| matches!(axis, Axis::Head(_) | Axis::Neuron(_) | Axis::Class(_) | Axis::Target);
     axes.any(|(axis, index)| !fixed(axis) && index.is_some())
 }
 

@@ -301,7 +301,7 @@ fn largest<T: Scalar>(values: &[T]) -> usize {
 
 /// Every place, in the order of computation.
 fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
-    let (d, h, m, unit) = (c.embedding, c.hidden, c.width(), Axis::Unit);
+    let (d, h, m, unit) = (c.embedding, c.hidden, c.width(), Axis::Neuron);
     let [token, target, content] = [Axis::FieldToken(0), Axis::Target, Axis::FieldContent(0)];
     let inner = |site: Site, part: &str, axes: [Axis; 2]| SiteInfo::new(site, part, Role::Inner, axes);
     let mut sites = vec![SiteInfo::new(SOURCE_WORDS, "encoder.embed", Role::Words, [token, unit(d)]).cut()];
