@@ -2,8 +2,8 @@ use crate::registry::Method;
 use crate::{Baseline, Masker, Request, Stream};
 use exegete_core::task::Reading;
 use exegete_core::{
-    Array, Axis, Card, Driver, Encoded, Error, Example, Explaining, Explanation, Logits, Model, Open,
-    Outputs, Plan, Record, Result, Row, Rules, Scale, Scores, Site, SiteInfo, Target, Unit, Units,
+    Array, Card, Driver, Encoded, Error, Example, Explaining, Explanation, Logits, Model, Open, Outputs,
+    Plan, Record, Result, Row, Rules, Scale, Scores, Site, SiteInfo, Target, Unit, Units,
 };
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;

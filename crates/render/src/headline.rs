@@ -34,6 +34,7 @@ pub(crate) fn said(answered: &Scores) -> Said {
             String::new(),
         ),
         Scores::Fills { masks } => (list(masks.iter().map(fill)), String::new()),
+        Scores::Written { text, .. } => (format!("“{text}”"), String::new()),
         Scores::Vector { vector } => (format!("a vector of {}", vector.len()), String::new()),
     };
     let several = matches!(answered, Scores::Labels { labels, .. } if labels.len() > 1);
@@ -182,6 +183,7 @@ mod tests {
             (Scores::Answer(answer("")), "no answer", Some(0.75), ""),
             (Scores::Tags { tags: vec![tag("Ann", "PER"), tag("is", "O")] }, "Ann PER", None, ""),
             (Scores::Fills { masks: vec![fill] }, "token 4: good 50.0 %", None, ""),
+            (Scores::Written { text: "b a".into(), log_prob: -0.5, words: vec![] }, "“b a”", None, ""),
             (Scores::Vector { vector: vec![0.0; 3] }, "a vector of 3", None, ""),
         ] {
             let said = said(&answered);

@@ -63,14 +63,14 @@ impl Vocabulary for &dyn Fn(&str) -> Option<u32> {
     }
 }
 
-/// An open model's own; a black box has none.
+/// What an open model answers with; a black box has none.
 impl Vocabulary for Option<&dyn Open> {
     fn id(&self, piece: &str) -> Option<u32> {
-        self.and_then(|open| open.token_id(piece))
+        self.and_then(|open| open.output_id(piece))
     }
 
     fn piece(&self, id: u32) -> Option<String> {
-        self.and_then(|open| open.piece(id))
+        self.and_then(|open| open.output_piece(id))
     }
 
     fn mask(&self) -> Option<u32> {

@@ -37,12 +37,11 @@ impl Columns {
             Some(name) => vec![name.clone()],
             None => defaults.iter().map(|&name| name.to_owned()).collect(),
         };
-        let texts: &[&str] = if ask.no_header {
-            &["1"]
-        } else if needs_pair {
-            &[first, "text"]
-        } else {
-            &["text", "sentence", "content"]
+        let texts: &[&str] = match (ask.no_header, needs_pair, first) {
+            (true, ..) => &["1"],
+            (_, true, first) => &[first, "text"],
+            (_, _, "text") => &["text", "sentence", "content"],
+            (_, _, first) => &[first, "text", "sentence", "content"],
         };
         let pairs: &[&str] = match needs_pair && ask.pair.is_none() {
             true if ask.no_header => &["2"],
