@@ -1,8 +1,9 @@
+use crate::Set;
 use crate::question::{Question, Reduce};
 use crate::registry::Meaning;
 use exegete_core::report::{Completeness, LayerSum};
 use exegete_core::{Array, Error, Result, Site, SiteInfo, Unit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What a method found.
 #[derive(Debug, Clone)]
@@ -23,6 +24,8 @@ pub struct RawAttribution {
     pub found: BTreeMap<String, serde_json::Value>,
     /// What the reader must know.
     pub notes: Vec<String>,
+    /// The sets of units that the method hid to find its scores; none where nobody knows.
+    pub asked: Option<HashSet<Set>>,
 }
 
 /// RawScores as a method computes them.
@@ -64,6 +67,7 @@ impl RawAttribution {
             unsigned: false,
             found: BTreeMap::new(),
             notes: Vec::new(),
+            asked: None,
         }
     }
 

@@ -49,11 +49,17 @@ pub enum Stream {
     Rows = 1 << 42,
     /// The order of labels in generated data, one stream a few rows from here on.
     RowOrder = 1 << 43,
+    /// Sets of words that all explanations of a text are tried on, one stream a text from here on.
+    Masks = 1 << 44,
+    /// Random orders beside an explanation's own in the test against chance, one stream a text from here on.
+    Chance = 1 << 45,
+    /// The order of units whose scores are tied, one stream a text from here on.
+    Ties = 1 << 46,
 }
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -75,6 +81,9 @@ impl Stream {
         Self::Words,
         Self::Rows,
         Self::RowOrder,
+        Self::Masks,
+        Self::Chance,
+        Self::Ties,
     ];
 
     /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
@@ -96,7 +105,16 @@ mod tests {
     fn all_streams_differ() {
         let numbers: Vec<u64> = Stream::ALL.iter().map(|&stream| stream as u64).collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
-        let many = [Stream::Parameters, Stream::Scores, Stream::Words, Stream::Rows, Stream::RowOrder];
+        let many = [
+            Stream::Parameters,
+            Stream::Scores,
+            Stream::Words,
+            Stream::Rows,
+            Stream::RowOrder,
+            Stream::Masks,
+            Stream::Chance,
+            Stream::Ties,
+        ];
         assert!(
             Stream::ALL.ends_with(&many),
             "places count upward, so nothing may follow but other such streams"

@@ -1,5 +1,6 @@
 //! What a check is, what it may look at, and what it says.
 
+use super::chance::Shared;
 use super::noisy::Words;
 use super::ranking::Rankings;
 use super::{Level, sentence};
@@ -115,6 +116,8 @@ pub(super) struct Look<'l, 'a> {
     pub(super) values: Vec<f64>,
     /// Its order of the units, beside others.
     pub(super) rankings: Rankings,
+    /// What all explanations of the text are tried with.
+    pub(super) shared: &'l Shared,
     /// What hiding units does.
     pub(super) masked: &'l mut PerturbedPredictions<'a>,
     method: Option<&'l dyn Method>,
@@ -127,12 +130,13 @@ impl<'l, 'a> Look<'l, 'a> {
         explained: &'l RawAttribution,
         values: Vec<f64>,
         method: Option<&'l dyn Method>,
+        shared: &'l Shared,
         masked: &'l mut PerturbedPredictions<'a>,
     ) -> Self {
         // Methods of one text may each have baselines of their own.
         let job = method.map_or_else(|| job.clone(), |method| job.with_baselines_of(method));
         let rankings = Rankings::new(&job, &values, explained.signed());
-        Self { job, explained, values, rankings, masked, method, words: None }
+        Self { job, explained, values, rankings, shared, masked, method, words: None }
     }
 
     /// What explains again with other word vectors or parameters: none for scores from elsewhere, and for black boxes,

@@ -5,6 +5,7 @@
 //! length of the text. The deep level follows whole rankings, and explains again: with noise on the word vectors and with
 //! random parameters. What hiding does is remembered, and shared by all explanations of one text and target.
 
+pub(crate) mod chance;
 mod check;
 mod completeness;
 mod comprehensiveness;
@@ -28,7 +29,8 @@ pub(crate) use leave_one_out::SIGNIFICANCE;
 pub(crate) use ranking::shuffled;
 
 use crate::registry::Method;
-use crate::{PerturbedPredictions, Question, RawAttribution, Set};
+use crate::{AskedSets, PerturbedPredictions, Question, RawAttribution, Set};
+use chance::Shared;
 use check::{Check, Look, Ruling, verdict};
 use exegete_core::report::Checks;
 use exegete_core::{Error, Result};
@@ -41,6 +43,7 @@ const CHECKS: &[Check] = &[
     equal::CHECK,
     completeness::CHECK,
     completeness::CANCELLING,
+    chance::CHECK,
     comprehensiveness::CHECK,
     randomisation::CHECK,
     sufficiency::CHECK,
@@ -71,13 +74,16 @@ const FEWEST_TOKENS: usize = 3;
 pub struct Evidence<'a> {
     job: Question<'a>,
     masked: PerturbedPredictions<'a>,
+    shared: Option<Shared>,
     checks: &'static [Check],
 }
 
 impl<'a> Evidence<'a> {
     /// For one question. Nothing is run before the first check.
     pub fn new(job: &Question<'a>) -> Self {
-        Self { job: job.clone(), masked: PerturbedPredictions::by_probability(job), checks: CHECKS }
+        // What the evidence hides is not what a method has seen.
+        let job = Question { asked: AskedSets::default(), ..job.clone() };
+        Self { masked: PerturbedPredictions::by_probability(&job), job, shared: None, checks: CHECKS }
     }
 
     /// Adds the evidence for one explanation to what its method claims. `method` explains again where a check needs that;
@@ -94,7 +100,8 @@ impl<'a> Evidence<'a> {
         }
         let values = self.values(explained)?;
         let (list, before) = (self.checks, self.masked.run());
-        let mut look = Look::new(&self.job, explained, values, method, &mut self.masked);
+        let shared = &*self.shared.get_or_insert_with(|| Shared::of(&self.job));
+        let mut look = Look::new(&self.job, explained, values, method, shared, &mut self.masked);
         let mut rulings = vec![Ruling::default(); list.len()];
         // One level after the other, so that the default card is the same beside the deep one.
         for stage in [Level::Default, Level::Deep].into_iter().filter(|stage| *stage <= level) {
