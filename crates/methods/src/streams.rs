@@ -19,10 +19,8 @@ pub enum Stream {
     PartitionShap = 13,
     /// Rows of `lime`.
     Lime = 21,
-    /// Rankings beside an explanation's own.
+    /// Rankings beside an explanation's own, of the deep checks.
     Rankings = 101,
-    /// Sets of words beside those that flip the decision.
-    FlipSets = 102,
     /// Noise of the check `sensitivity`.
     Sensitivity = 103,
     /// Noise of the check `infidelity`.
@@ -59,7 +57,7 @@ pub enum Stream {
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 23] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -67,7 +65,6 @@ impl Stream {
         Self::PartitionShap,
         Self::Lime,
         Self::Rankings,
-        Self::FlipSets,
         Self::Sensitivity,
         Self::Infidelity,
         Self::Stability,

@@ -282,12 +282,12 @@ pub struct Flip {
     pub random_sets: usize,
 }
 
-/// Kendall's τ_b, with ties, and its two-sided p-value.
+/// Kendall's τ_b, with ties, and its one-sided p-value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankAgreement {
     /// From −1 to 1; none where one side is all ties.
     pub tau: Option<f64>,
-    /// The chance of such a τ without any relation.
+    /// The chance of a τ at least as large without any relation.
     pub p_value: Option<f64>,
     /// On how many units.
     pub units: usize,

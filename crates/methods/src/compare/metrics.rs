@@ -76,7 +76,8 @@ pub const METRICS: &[QualityMetric] = &[
     },
     metric("tau", Better::High, |seen| seen.checks.leave_one_out.as_ref()?.tau),
     metric("tau significant", Better::High, |seen| {
-        Some(share(seen.checks.leave_one_out.as_ref()?.p_value? < SIGNIFICANCE))
+        let found = seen.checks.leave_one_out.as_ref()?;
+        Some(share(found.tau? > 0.0 && found.p_value? <= SIGNIFICANCE))
     }),
     metric("deletion area", Better::Low, |seen| Some(seen.checks.deletion.as_ref()?.area)),
     metric("deletion random", Better::Neither, |seen| Some(seen.checks.deletion.as_ref()?.random_area)),
