@@ -4,7 +4,7 @@ use super::Level;
 use super::check::{Check, Judged, Look, Ruling};
 use super::erasure::{Hide, measured, sets};
 use exegete_core::Result;
-use exegete_core::report::{Checks, Erasure};
+use exegete_core::report::Checks;
 
 pub(super) const CHECK: Check = Check {
     name: "sufficiency",

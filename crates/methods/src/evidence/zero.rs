@@ -1,7 +1,7 @@
 //! Whether there are any scores at all: what is rounding beside F is nothing.
 
 use super::Level;
-use super::check::{Check, Judged, Look, Ruling};
+use super::check::{Check, Judged, Look};
 use crate::Set;
 use exegete_core::Result;
 
