@@ -144,12 +144,17 @@ impl<'a> Question<'a> {
 
     /// Random numbers for one use, others for each text.
     pub fn random_of_text(&self, stream: Stream) -> ChaCha8Rng {
+        stream.random(self.seed, self.place())
+    }
+
+    /// A number of 40 bits that depends on the text alone.
+    pub(crate) fn place(&self) -> u64 {
         let mut hash = ContentHash::default();
         self.encoded().fields.iter().for_each(|field| hash.field(field.text.as_bytes()));
         // Ten hexadecimal digits are the 40 bits that a stream leaves for places.
         let digits = hash.hex();
         let place = digits.chars().take(10).filter_map(|digit| digit.to_digit(16));
-        stream.random(self.seed, place.fold(0, |sum, digit| 16 * sum + u64::from(digit)))
+        place.fold(0, |sum, digit| 16 * sum + u64::from(digit))
     }
 
     /// Where the word vectors are.

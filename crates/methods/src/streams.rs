@@ -53,11 +53,15 @@ pub enum Stream {
     Chance = 1 << 45,
     /// The order of units whose scores are tied, one stream a text from here on.
     Ties = 1 << 46,
+    /// Scores that know nothing, tried on texts whose effects are known; two streams a text from here on.
+    Controls = 1 << 47,
+    /// Texts drawn again for an interval.
+    Resampled = 1 << 48,
 }
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -81,6 +85,8 @@ impl Stream {
         Self::Masks,
         Self::Chance,
         Self::Ties,
+        Self::Controls,
+        Self::Resampled,
     ];
 
     /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
@@ -111,6 +117,8 @@ mod tests {
             Stream::Masks,
             Stream::Chance,
             Stream::Ties,
+            Stream::Controls,
+            Stream::Resampled,
         ];
         assert!(
             Stream::ALL.ends_with(&many),

@@ -30,7 +30,7 @@ fn weighed(tau: f64, p: f64) -> Option<RankAgreement> {
 
 fn text(measured: Vec<Measured>) -> Text {
     let random = Some(Measured::new(true, vec![0.5; 4], &Checks::default(), None));
-    Text { truncated: false, cost: Cost::default(), measured, random }
+    Text { truncated: false, cost: Cost::default(), measured, random, effects: None }
 }
 
 /// A column of the first table, by its head.
@@ -45,7 +45,7 @@ fn near(cell: &Cell, mean: f64, error: f64) {
 }
 
 fn contest<'a>(names: &'a [String]) -> MethodComparison<'a> {
-    MethodComparison { names, target: "predicted", units: Units::Word }
+    MethodComparison { names, target: "predicted", units: Units::Word, seed: 0, calibrate: false }
 }
 
 /// Two texts of four units, worked out by hand.
@@ -116,7 +116,13 @@ fn what_is_missing_is_said() {
     let mut texts = vec![text(vec![measured(checks(infidelity(4.0)))]); 3];
     texts[1] = text(vec![measured(checks(infidelity(0.0)))]);
     texts[2].truncated = true;
-    texts.push(Text { truncated: true, cost: Cost::default(), measured: Vec::new(), random: None });
+    texts.push(Text {
+        truncated: true,
+        cost: Cost::default(),
+        measured: Vec::new(),
+        random: None,
+        effects: None,
+    });
     let names = ["own".to_owned()];
     let table = &tables(&contest(&names), &texts)[0];
     near(&column(table, "infidelity scaled")[0], 0.25, 0.0);

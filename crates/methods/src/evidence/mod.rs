@@ -30,6 +30,7 @@ mod zero;
 pub(crate) use leave_one_out::SIGNIFICANCE;
 pub(crate) use ranking::shuffled;
 
+use crate::compare::TextEffects;
 use crate::registry::Method;
 use crate::{AskedSets, PerturbedPredictions, Question, RawAttribution, Set};
 use chance::Shared;
@@ -126,6 +127,16 @@ impl<'a> Evidence<'a> {
         }
         checks.verdict = Some(verdict(list, rulings));
         Ok(checks)
+    }
+
+    /// What hiding each unit does to F, read off the shared sets; none where there are too few units.
+    pub(crate) fn effects(&mut self) -> Result<Option<TextEffects>> {
+        let shared = &*self.shared.get_or_insert_with(|| Shared::of(&self.job));
+        if shared.masks.is_empty() {
+            return Ok(None);
+        }
+        let used: Vec<&Set> = shared.masks.iter().collect();
+        Ok(TextEffects::of(chance::effects(&mut self.masked, &used)?, self.job.place()))
     }
 
     /// One score a unit. Scores from elsewhere may be of another tokenizer or other units.
