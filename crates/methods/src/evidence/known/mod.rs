@@ -5,6 +5,7 @@ mod deep;
 mod families;
 mod findings;
 mod hiding;
+mod tasks;
 mod toy;
 
 use super::{Evidence, Level};
