@@ -219,8 +219,8 @@ fn clean_cards_stand_beside_those_that_know_nothing() {
         ["own", RANDOM, "reversed own", "constant", "other"].map(|name| Cell::Word(name.into())).to_vec();
     assert_eq!(column(table, "method"), names);
     let clean = column(table, "clean");
-    near(&clean[0], 1.0, 0.0);
-    [1, 2, 3].iter().for_each(|&row| near(&clean[row], 0.0, 0.0));
+    assert_eq!(clean[0], Cell::Number(1.0));
+    [1, 2, 3].iter().for_each(|&row| assert_eq!(clean[row], Cell::Number(0.0), "{row}"));
     assert_eq!(column(table, "8–14"), clean);
     assert_eq!(column(table, "5–7")[0], Cell::Empty);
     // Wilson: 40 of 40.
