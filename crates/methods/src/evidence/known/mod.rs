@@ -5,6 +5,7 @@ mod deep;
 mod families;
 mod findings;
 mod hiding;
+mod seen;
 mod tasks;
 mod toy;
 
