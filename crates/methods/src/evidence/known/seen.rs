@@ -2,7 +2,9 @@
 
 use super::families::{attribution, opened};
 use crate::evidence::Level;
-use exegete_core::report::{AgainstChance, Attribution};
+use crate::{ConfiguredMethod, Request, explain};
+use exegete_core::report::{AgainstChance, Attribution, Item};
+use exegete_core::{Card, ClassScore, Driver, Example, Model, Prediction, Result, Scores, Sizes, task};
 use exegete_testkit::golden;
 
 fn explained(text: &str, method: &str) -> Attribution {
@@ -43,4 +45,53 @@ fn what_a_text_is_compared_with_is_reported() {
     let shares = explained(text, "exact_shap");
     let sum: f64 = shares.values.iter().sum();
     assert!((shares.subject.value - hidden - sum).abs() < 1e-4, "{sum}");
+}
+
+/// A black box that answers the same whatever it reads.
+struct Constant(Card);
+
+impl Constant {
+    fn new() -> Self {
+        let labels = vec!["no".to_owned(), "yes".to_owned()];
+        Self(Card {
+            name: "constant".into(),
+            family: "constant".into(),
+            fingerprint: "constant".into(),
+            task: &task::CLASSIFICATION,
+            labels,
+            parameters: 0,
+            max_tokens: 1000,
+            sizes: Sizes::default(),
+            warnings: Vec::new(),
+        })
+    }
+}
+
+impl Model for Constant {
+    fn card(&self) -> &Card {
+        &self.0
+    }
+
+    fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>> {
+        let score = |(label, prob): (&String, f64)| ClassScore { label: label.clone(), logit: None, prob };
+        let scores = self.0.labels.iter().zip([0.3, 0.7]).map(score).collect::<Vec<_>>();
+        let answer = Prediction { scores: Scores::classes(scores), truncated: false };
+        Ok(vec![answer; examples.len()])
+    }
+}
+
+#[test]
+fn a_black_box_that_nothing_moves_has_no_scores() {
+    let text = "a film that is not so bad and a man who was here";
+    for method in ["lime", "kernel_shap", "partition_shap", "leave_one_out"] {
+        let methods = ConfiguredMethod::all(&[method], &[]).unwrap();
+        let request = Request { methods, ..Request::default() };
+        let found = explain(&Constant::new(), &Driver::default(), &Example::text(text), &request);
+        let Some(Item::Attribution(found)) = found.unwrap().pop() else { panic!("{method} gives scores") };
+        let verdict = found.checks.verdict.as_ref().unwrap();
+        assert_eq!(verdict.failures, ["all scores are 0: they rank nothing"], "{method}");
+        assert!(found.values.iter().chain(&found.token_values).chain(&found.errors).all(|v| *v == 0.0));
+        assert!((found.baseline_value.unwrap() - 0.7).abs() < 1e-9, "an empty text already gives it");
+        assert!(found.checks.chance.unwrap().reason.unwrap().starts_with("nothing moves F"), "{method}");
+    }
 }
