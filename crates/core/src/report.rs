@@ -19,8 +19,8 @@ mod verdict;
 
 pub use attribution::Attribution;
 pub use checks::{
-    Checks, Completeness, Curve, Erasure, Flip, Hiding, Infidelity, LayerSum, Randomisation, RankAgreement,
-    ReluSwap, Sensitivity, Stability, UnitDrop,
+    AgainstChance, ChanceVerdict, Checks, Completeness, Curve, Erasure, Flip, Hiding, Infidelity, LayerSum,
+    Randomisation, RankAgreement, ReluSwap, Sensitivity, Stability, UnitDrop,
 };
 pub use edits::{Chance, Edited, Edits, Swap};
 pub use judgement::Judgement;

@@ -3,6 +3,7 @@
 //! A target is parsed from the user's words, *resolved* once against a prediction (`predicted` becomes a class, a name
 //! an index), and then gives F and its cotangents for any row.
 
+mod effect;
 mod facts;
 mod parse;
 mod resolve;

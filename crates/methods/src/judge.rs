@@ -35,7 +35,7 @@ pub fn judge(
     let jobs = Question::all(model, driver, example, request)?;
     let job = jobs.first().ok_or_else(|| Error::Request("there is no target to explain".into()))?;
     let mut bench = Bench { evidence: Evidence::new(job), job, level: request.check };
-    let (mut measured, mut random) = (Vec::new(), None);
+    let (mut measured, mut random, mut effects) = (Vec::new(), None, None);
     if !job.units.is_empty() {
         for chosen in &request.methods {
             measured.push(bench.method(chosen)?);
@@ -44,9 +44,10 @@ pub fn judge(
             measured.push(bench.given(given)?);
         }
         random = Some(bench.random(index)?);
+        effects = bench.evidence.effects()?;
     }
     let cost = Cost::since(started, before, driver.spent());
-    Ok(Text { truncated: job.encoded().truncated, cost, measured, random })
+    Ok(Text { truncated: job.encoded().truncated, cost, measured, random, effects })
 }
 
 impl Cost {

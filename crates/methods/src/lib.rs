@@ -57,7 +57,7 @@ pub use external::ExternalExplanation;
 pub use judge::{ExternalScores, judge};
 pub use masker::Masker;
 pub use parameter::{Parameter, Takes};
-pub use perturbed::{Outcome, PerturbedPredictions, Set, by_probability};
+pub use perturbed::{AskedSets, Outcome, PerturbedPredictions, Set, by_probability};
 pub use question::{Question, Reduce};
 pub use raw_attribution::{RawAttribution, RawScores};
 pub use registry::{Axiom, CorpusMethod, Info, METHODS, Meaning, Method, Needs, New, SearchMethod, find};

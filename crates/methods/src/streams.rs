@@ -19,10 +19,8 @@ pub enum Stream {
     PartitionShap = 13,
     /// The rows that `lime` draws.
     Lime = 21,
-    /// Rankings beside an explanation's own.
+    /// Rankings beside an explanation's own, of the deep checks.
     Rankings = 101,
-    /// Sets of words beside those that flip the decision.
-    FlipSets = 102,
     /// Noise of the check `sensitivity`.
     Sensitivity = 103,
     /// Noise of the check `infidelity`.
@@ -49,11 +47,21 @@ pub enum Stream {
     Rows = 1 << 42,
     /// The order of labels in generated data, one stream a few rows from here on.
     RowOrder = 1 << 43,
+    /// Sets of words that all explanations of a text are tried on, one stream a text from here on.
+    Masks = 1 << 44,
+    /// Random orders beside an explanation's own in the test against chance, one stream a text from here on.
+    Chance = 1 << 45,
+    /// The order of units whose scores are tied, one stream a text from here on.
+    Ties = 1 << 46,
+    /// Scores that know nothing, tried on texts whose effects are known; two streams a text from here on.
+    Controls = 1 << 47,
+    /// Texts drawn again for an interval.
+    Resampled = 1 << 48,
 }
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 25] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -61,7 +69,6 @@ impl Stream {
         Self::PartitionShap,
         Self::Lime,
         Self::Rankings,
-        Self::FlipSets,
         Self::Sensitivity,
         Self::Infidelity,
         Self::Stability,
@@ -75,6 +82,11 @@ impl Stream {
         Self::Words,
         Self::Rows,
         Self::RowOrder,
+        Self::Masks,
+        Self::Chance,
+        Self::Ties,
+        Self::Controls,
+        Self::Resampled,
     ];
 
     /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
@@ -98,7 +110,18 @@ mod tests {
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
         // Stream 0 is that of what lies below: see ARCHITECTURE.md.
         assert!(!numbers.contains(&0));
-        let many = [Stream::Parameters, Stream::Scores, Stream::Words, Stream::Rows, Stream::RowOrder];
+        let many = [
+            Stream::Parameters,
+            Stream::Scores,
+            Stream::Words,
+            Stream::Rows,
+            Stream::RowOrder,
+            Stream::Masks,
+            Stream::Chance,
+            Stream::Ties,
+            Stream::Controls,
+            Stream::Resampled,
+        ];
         assert!(
             Stream::ALL.ends_with(&many),
             "places count upward, so nothing may follow but other such streams"

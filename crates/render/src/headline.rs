@@ -48,6 +48,25 @@ pub(crate) fn decided(answered: &Scores) -> String {
     probability.map_or_else(|| decision.clone(), |p| format!("{decision} {}", percent(p)))
 }
 
+/// What the model already gives without the text, where the method compares the text with something.
+pub(crate) fn baseline(attribution: &Attribution) -> Option<String> {
+    let Attribution { subject, baseline_value, .. } = attribution;
+    let value = baseline_value.filter(|value| value.is_finite())?;
+    let compared = subject.params.get("baselines").and_then(|value| value.as_array());
+    let names: Option<Vec<&str>> =
+        compared.map(|names| names.iter().filter_map(|name| name.as_str()).collect());
+    let what = match names {
+        Some(names) => format!("its baseline ({})", names.join(", ")),
+        None => "a text with everything hidden".to_owned(),
+    };
+    let of_class = subject.target.starts_with("class:") && subject.target.ends_with(":prob");
+    Some(match (of_class, compared.is_none()) {
+        (true, true) => format!("an empty text already gives {value:.2}"),
+        (true, false) => format!("{what} already gives {value:.2}"),
+        _ => format!("{what} gives {}", figure(value)),
+    })
+}
+
 /// The classes that were not chosen, most probable first.
 fn other(scores: &[ClassScore], chosen: &[String]) -> String {
     let mut rest: Vec<_> = scores.iter().filter(|score| !chosen.contains(&score.label)).collect();

@@ -92,6 +92,7 @@ mod tests {
             units: values.iter().map(unit).collect(),
             values: values.to_vec(),
             errors: errors.to_vec(),
+            baseline_value: None,
             checks: Checks::default(),
         }
     }

@@ -64,6 +64,9 @@ pub struct EvalRequest {
     /// How much evidence is gathered.
     #[arg(long, value_enum, default_value_t)]
     pub check: EvalCheck,
+    /// Measures on these texts how often explanations that know nothing get a clean card, and how often the methods do.
+    #[arg(long)]
+    pub calibrate: bool,
     /// Only the first texts of the file.
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
@@ -104,6 +107,7 @@ impl Default for EvalRequest {
             baseline: None,
             hiding: HidingOptions::default(),
             check: EvalCheck::default(),
+            calibrate: false,
             limit: None,
             seed: 0,
             explanations: Vec::new(),
@@ -118,7 +122,7 @@ impl Default for EvalRequest {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum EvalCheck {
-    /// What removing words does, within about 150 forward rows.
+    /// What removing words does, within 190 forward rows.
     #[default]
     Default,
     /// Noise, perturbations and random parameters too.
@@ -212,8 +216,13 @@ impl Evaluator<'_> {
 
     /// The tables of what was measured.
     pub fn report(&self, texts: &[Text]) -> Report {
-        let contest =
-            MethodComparison { names: &self.names, target: &self.request.target, units: self.asked.units };
+        let contest = MethodComparison {
+            names: &self.names,
+            target: &self.request.target,
+            units: self.asked.units,
+            seed: self.request.seed,
+            calibrate: self.request.calibrate,
+        };
         let items = tables(&contest, texts).into_iter().map(Item::Table).collect();
         let request = record::recorded("eval", self.request, self.recorded.clone());
         Report { schema: SCHEMA.to_owned(), provenance: self.provenance(texts), request, items }

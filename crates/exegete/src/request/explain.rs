@@ -116,7 +116,7 @@ impl Default for ExplainRequest {
 pub enum ExplainCheck {
     /// Only what the method itself claims.
     None,
-    /// What removing words does, within about 150 forward rows.
+    /// What removing words does, within 190 forward rows.
     #[default]
     Default,
     /// Noise, perturbations and random parameters too.

@@ -1,6 +1,6 @@
 //! Scores of one text: in the text, as bars, and how far they can be trusted.
 
-use super::{bars, card, compare, header, heat, params, verdict};
+use super::{bars, card, compare, doubts, header, heat, params, verdict};
 use crate::headline::asked;
 use exegete_core::report::{Attribution, Provenance};
 
@@ -11,6 +11,7 @@ pub(super) fn attributions(members: &[&Attribution], provenance: &Provenance) ->
     [
         header(subject, &asked(members), provenance),
         verdict(checks.verdict.as_ref()),
+        doubts(attribution),
         heat::passages(attribution),
         heat::legend(&subject.target, heat::LINES),
         bars::bars(attribution),

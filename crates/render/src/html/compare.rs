@@ -1,6 +1,6 @@
 //! Several methods over one text, side by side.
 
-use super::{card, heat, notes, params, verdict};
+use super::{card, doubts, heat, notes, params, verdict};
 use crate::figures::{column_decimals, count, error, signed};
 use crate::groups::{beside, names, own_notes};
 use crate::markup::{Escaped, minus};
@@ -26,7 +26,8 @@ pub(super) fn compare(members: &[&Attribution], provenance: &Provenance) -> Stri
     let texts = columns(&|member, name| {
         let name = format!("<h2>{}</h2>\n", Escaped(name));
         let notes = notes(&own_notes(member, first));
-        [name, notes, verdict(member.checks.verdict.as_ref()), heat::passages(member)].concat()
+        let judged = verdict(member.checks.verdict.as_ref());
+        [name, notes, judged, doubts(member), heat::passages(member)].concat()
     });
     let cards = columns(&|member, name| {
         let sampled = crate::headline::sampled(&member.subject);

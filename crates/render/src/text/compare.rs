@@ -26,6 +26,7 @@ pub(super) fn compare(screen: &mut Screen, members: &[&Attribution], provenance:
     for (member, name) in members.iter().zip(&names) {
         screen.line(0, 2, &[Span::strong(name)]);
         super::verdict_at(screen, 2, member.checks.verdict.as_ref());
+        super::doubts(screen, 2, member);
         super::notes(screen, 2, &own_notes(member, first));
         screen.line(2, 4, &[Span::faint(short(member))]);
     }

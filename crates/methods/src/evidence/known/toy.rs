@@ -63,7 +63,17 @@ fn report(checks: Checks) -> Report {
     let tokens = TokenText::of(job.encoded());
     let (token_values, units) = (vec![0.0; tokens.len()], UnitText::of(job.encoded(), &job.units));
     let (site, errors) = ("embed.word".into(), Vec::new());
-    let item = Attribution { subject, site, tokens, token_values, units, values, errors, checks };
+    let item = Attribution {
+        subject,
+        site,
+        tokens,
+        token_values,
+        units,
+        values,
+        errors,
+        baseline_value: None,
+        checks,
+    };
     let provenance = Provenance::new(job.card(), 0, 1, 0.0, Default::default());
     Report {
         schema: SCHEMA.into(),
