@@ -34,7 +34,7 @@ const WIDTH: f64 = 480.0;
 
 /// A picture that was laid out.
 pub(crate) struct Plot {
-    /// What it shows.
+    /// What it shows, for people.
     pub(crate) title: String,
     /// In units of its content.
     pub(crate) width: f64,

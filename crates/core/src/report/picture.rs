@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Picture {
     /// What it shows, for people.
     pub title: String,
-    /// What is drawn.
+    /// What the rows are drawn as.
     pub shape: Shape,
     /// The column along the horizontal axis, or of what bars and boxes stand for.
     pub x: String,

@@ -14,7 +14,7 @@ pub(crate) struct Bar {
     pub(crate) name: String,
     /// Which series it is of; empty where there are none.
     pub(crate) series: String,
-    /// Its length.
+    /// Its length, which may lie below zero.
     pub(crate) value: f64,
 }
 

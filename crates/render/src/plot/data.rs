@@ -10,7 +10,7 @@ const LARGEST: f64 = 1e150;
 /// Where a picture's numbers stand.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
-    /// In cells.
+    /// In the cells of named columns.
     Table(&'a Table),
     /// In fields of objects.
     Rows(&'a Rows),

@@ -9,7 +9,7 @@ const FIELD: f64 = 220.0;
 
 /// What stands along one side.
 pub(super) enum Side {
-    /// Numbers.
+    /// Numbers between round ticks.
     Numbers(Axis),
     /// Names, one beside the other.
     Names(Vec<String>),

@@ -49,7 +49,7 @@ pub(crate) fn cells(picture: &Picture, source: Source<'_>) -> Option<Cells> {
     (!sums.is_empty()).then_some(Cells { columns, rows, values })
 }
 
-/// Where cells stand.
+/// Where the cells of a grid stand.
 struct Field {
     left: f64,
     top: f64,

@@ -46,7 +46,7 @@ pub(super) fn clipped_text(x: f64, y: f64, class: &str, told: &str, room: f64) -
     text(x, y, class, &clipped(&crate::visible::visible(told), LETTERS, room))
 }
 
-/// A straight line.
+/// A straight line from one place to another.
 pub(super) fn line(class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> String {
     format!("<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>\n")
 }

@@ -14,7 +14,7 @@ use exegete_core::report::Picture;
 const DRAWN: usize = 3000;
 /// How many words are tried.
 const WORDS: usize = 60;
-/// The widest word.
+/// Words that are wider than that are cut.
 const WIDEST: f64 = 110.0;
 /// Wider than other pictures: words take room.
 const WIDE: f64 = 560.0;
@@ -107,7 +107,7 @@ fn words(spots: &[Spot<'_>], frame: &Frame) -> String {
 }
 
 impl Place {
-    /// A mark.
+    /// The place that a mark takes.
     fn around(x: f64, y: f64) -> Self {
         Self { left: x - 3.0, top: y - 3.0, right: x + 3.0, bottom: y + 3.0 }
     }

@@ -36,7 +36,7 @@ pub(super) struct Lane {
     pub(super) y: f64,
     /// From its middle to its edge.
     pub(super) half: f64,
-    /// Where figures begin.
+    /// Where the figures beside the field begin.
     pub(super) figures: f64,
 }
 
