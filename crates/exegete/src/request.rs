@@ -16,6 +16,7 @@
 //! ```
 
 pub mod again;
+pub mod attention;
 pub mod bench;
 pub mod data;
 pub mod eval;

@@ -39,6 +39,8 @@ pub enum Stream {
     Hotflip = 204,
     /// Texts, starts and triggers of `triggers`.
     Triggers = 205,
+    /// Resamples of an experiment's texts, one stream a statistic from here on.
+    Resamples = 301,
     /// Parameters of a randomised model, one stream a part of the model from here on.
     Parameters = 1000,
     /// Random scores beside those of judged methods, one stream a text from here on.
@@ -49,11 +51,19 @@ pub enum Stream {
     Rows = 1 << 42,
     /// The order of labels in generated data, one stream a few rows from here on.
     RowOrder = 1 << 43,
+    /// Orders of a text's attention weights, one stream a text from here on.
+    WeightOrders = 1 << 44,
+    /// Where the search for other weights starts, one stream a text from here on.
+    OtherWeights = 1 << 45,
+    /// Which words lose their weight at random, one stream a text from here on.
+    ErasedWords = 1 << 46,
+    /// Random orders of erasing, one stream a text from here on.
+    ErasureOrders = 1 << 47,
 }
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 26] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -70,11 +80,16 @@ impl Stream {
         Self::FlippingSet,
         Self::Hotflip,
         Self::Triggers,
+        Self::Resamples,
         Self::Parameters,
         Self::Scores,
         Self::Words,
         Self::Rows,
         Self::RowOrder,
+        Self::WeightOrders,
+        Self::OtherWeights,
+        Self::ErasedWords,
+        Self::ErasureOrders,
     ];
 
     /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
@@ -96,7 +111,17 @@ mod tests {
     fn all_streams_differ() {
         let numbers: Vec<u64> = Stream::ALL.iter().map(|&stream| stream as u64).collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
-        let many = [Stream::Parameters, Stream::Scores, Stream::Words, Stream::Rows, Stream::RowOrder];
+        let many = [
+            Stream::Parameters,
+            Stream::Scores,
+            Stream::Words,
+            Stream::Rows,
+            Stream::RowOrder,
+            Stream::WeightOrders,
+            Stream::OtherWeights,
+            Stream::ErasedWords,
+            Stream::ErasureOrders,
+        ];
         assert!(
             Stream::ALL.ends_with(&many),
             "places count upward, so nothing may follow but other such streams"
