@@ -46,7 +46,7 @@ impl Model for SpamFilter {
             let spam = Self::spam(&example.fields[0].text);
             let score = |label: &str, prob| ClassScore { label: label.into(), logit: None, prob };
             let scores = Scores::classes(vec![score("ham", 1.0 - spam), score("spam", spam)]);
-            Prediction { scores, truncated: false }
+            Prediction { scores, truncated: false, unknown: 0 }
         };
         Ok(examples.iter().map(answer).collect())
     }

@@ -46,7 +46,7 @@ impl Default for Extent {
 /// The outcome of one check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
-    /// What was checked.
+    /// The name of the promise that was checked.
     pub name: &'static str,
     /// Whether it held everywhere.
     pub passed: bool,

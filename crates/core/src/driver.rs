@@ -8,7 +8,7 @@ mod read;
 mod resume;
 mod watch;
 
-use crate::{Array, Error, Open, Pass, Plan, Result, Row, Site};
+use crate::{Array, Error, Open, Pass, Plan, Result, Row, Site, Tangents, Work};
 use counted::Counted;
 pub use learn::Supervised;
 pub use memory::{CacheStore, Key, PredictionCache};
@@ -37,7 +37,7 @@ pub struct Driver {
 /// What a driver has spent so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Spent {
-    /// Rows run forward.
+    /// How many rows were run forward.
     pub forward_rows: usize,
     /// Rows that were asked for again and not run again.
     pub remembered_rows: usize,
@@ -125,7 +125,7 @@ impl Driver {
     ///
     /// Rows that share a text and are edited late are resumed from the last cut before their edits, so that what
     /// comes before is computed once a text.
-    pub fn passes(&self, open: &dyn Open, rows: &[Row], plan: &Plan, visit: Visit) -> Result<()> {
+    fn passes(&self, open: &dyn Open, rows: &[Row], plan: &Plan, visit: Visit) -> Result<()> {
         plan.check_pairs(rows)?;
         let all = Planned { open, rows, plan };
         match resume::Resumption::find(open, rows, plan, self.memory_bytes / 4) {
@@ -144,9 +144,11 @@ impl Driver {
         self.batches(all, self.memory_bytes / 2, &mut |range| {
             self.check_stop()?;
             let directions = vec![direction.clone(); range.len()];
-            let moved = open.jvp(&rows[range.clone()], site, &directions, &plan.keep)?;
-            self.counter().forward_rows += range.len();
-            visit(range, &Moved { outputs, sites: &plan.keep, moved })
+            let Tangents { moved, work } = open.jvp(&rows[range.clone()], site, &directions, &plan.keep)?;
+            self.count(range.len(), 0, work);
+            let outcome = visit(range, &Moved { outputs, sites: &plan.keep, moved });
+            self.tell();
+            outcome
         })
     }
 
@@ -211,16 +213,19 @@ impl Driver {
         self.check_stop()?;
         let pass = Counted::new(open.forward(rows, plan)?);
         let outcome = visit(range, &pass);
-        let work = pass.work();
+        self.count(rows.len(), pass.backward_rows(), pass.work());
+        self.tell();
+        outcome
+    }
+
+    /// Books what a batch cost.
+    fn count(&self, forward_rows: usize, backward_rows: usize, work: Work) {
         let mut spent = self.counter();
-        spent.forward_rows += rows.len();
-        spent.backward_rows += pass.backward_rows();
+        spent.forward_rows += forward_rows;
+        spent.backward_rows += backward_rows;
         spent.flops += work.flops;
         spent.ops += work.ops;
         spent.peak_bytes = spent.peak_bytes.max(work.peak_bytes);
-        drop(spent);
-        self.tell();
-        outcome
     }
 
     /// A count stays a count, even where another thread panicked while it held the lock.

@@ -23,13 +23,13 @@ impl Pick {
 /// What happens to the picked elements x. Arrays have the shape of the selection, or one element for all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Change {
-    /// x ← v
+    /// Puts values in the place of what is there: x ← v.
     Set(Array),
     /// x ← x + v
     Add(Array),
-    /// x ← s·x
+    /// Multiplies what is there by a number: x ← s·x.
     Scale(f32),
-    /// x ← 0
+    /// Puts zeros in the place of what is there: x ← 0.
     Zero,
     /// x ← (1 − share)·x + share·toward
     Mix {

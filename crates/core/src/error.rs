@@ -6,7 +6,7 @@ pub enum Error {
     /// The user's text or data file.
     #[error("{0}")]
     Input(String),
-    /// The model's files.
+    /// A fault of the model's files, of what they hold or of how they fit together.
     #[error("{0}")]
     Model(String),
     /// A request that makes no sense: an unknown site, a selection outside its axes, a wrong shape.

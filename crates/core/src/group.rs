@@ -6,8 +6,24 @@ use std::collections::BTreeSet;
 pub struct ParameterGroup {
     /// `embeddings`, `layer.N`, `layers.N` for a set of weights that several layers share, or `head`.
     pub name: String,
+    /// What it is, whatever it is called.
+    pub kind: GroupKind,
     /// Their Hugging Face names, in the order in which the network asked for them.
     pub parameters: Vec<String>,
+}
+
+/// What a group of parameters is to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GroupKind {
+    /// Embeddings below a stack of layers.
+    Embeddings,
+    /// One of the parts that come one after the other, such as a layer.
+    #[default]
+    Part,
+    /// Weights that several layers share.
+    Shared,
+    /// Everything that stands on top of the encoder.
+    Head,
 }
 
 impl ParameterGroup {
@@ -58,6 +74,7 @@ mod tests {
         [("embeddings", "w e"), ("layer.0", "a b"), ("layer.1", "c"), ("head", "y x")]
             .map(|(name, parameters)| ParameterGroup {
                 name: name.into(),
+                kind: GroupKind::Part,
                 parameters: parameters.split(' ').map(str::to_owned).collect(),
             })
             .into()

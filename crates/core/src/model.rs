@@ -1,6 +1,6 @@
 use crate::{
     Array, Encoded, Error, Example, Logits, ParameterGroup, Pass, Plan, Result, Row, Scores, Site, Sites,
-    Task,
+    Tangents, Task,
 };
 use serde::Serialize;
 use std::ops::Range;
@@ -54,6 +54,8 @@ pub struct Prediction {
     pub scores: Scores,
     /// Whether text was cut off before the model saw it.
     pub truncated: bool,
+    /// How many tokens of the text its vocabulary does not hold: see [`Encoded::unknown`](crate::Encoded::unknown).
+    pub unknown: usize,
 }
 
 /// What a row should have been, for losses.
@@ -96,10 +98,10 @@ pub fn class_index(labels: &[String], given: &str) -> Option<usize> {
 
 /// Anything that answers for texts.
 pub trait Model: Send + Sync {
-    /// What it is.
+    /// Says what the model is: its name, task, labels and limits.
     fn card(&self) -> &Card;
 
-    /// Answers, in order.
+    /// Gives one answer for each example, in their order.
     fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>>;
 
     /// Answers in pieces, as they come and in any order: `sink` gets the places of some examples and their answers.
@@ -174,12 +176,12 @@ pub trait Open: Send + Sync {
     /// Every named place with its axes, in the order of computation.
     fn sites(&self) -> &Sites;
 
-    /// Runs rows together.
+    /// Runs rows forward together and keeps what the plan asks for.
     fn forward<'a>(&'a self, rows: &[Row], plan: &Plan) -> Result<Box<dyn Pass + 'a>>;
 
     /// The Jacobian-vector product: how the kept sites and the logits move when the value at `site` moves along one
-    /// direction a row. Indexed `[site][row]`, with the logits after the kept sites. Exact.
-    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>>;
+    /// direction a row. Exact.
+    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Tangents>;
 
     /// What the logits of one row mean.
     fn scores(&self, encoded: &Encoded, logits: &Logits) -> Result<Scores>;

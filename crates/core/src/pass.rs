@@ -41,7 +41,7 @@ impl Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Record {
-    /// Nothing: forward only.
+    /// Nothing is remembered: the run is forward only.
     #[default]
     Nothing,
     /// What plain gradients need, with fused kernels, downstream of the kept sites.
@@ -117,7 +117,7 @@ impl Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rules {
-    /// The plain derivative.
+    /// The plain derivative, as in calculus.
     #[default]
     Gradient,
     /// DeepLIFT: differences of outputs over differences of inputs, between the rows of each pair. Needs
@@ -201,9 +201,18 @@ pub struct Work {
     pub peak_bytes: usize,
 }
 
+/// How values move where the value at one site moves along a direction: see [`Open::jvp`](crate::Open::jvp).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tangents {
+    /// How each site moves, indexed `[site][row]`, with the logits after the kept sites.
+    pub moved: Vec<Vec<Array>>,
+    /// What it cost.
+    pub work: Work,
+}
+
 /// The outcome of one forward run over some rows. Values are per row, never padded.
 pub trait Pass {
-    /// Where the output is.
+    /// The site that holds the outputs.
     fn outputs(&self) -> Site;
 
     /// The output of each row.

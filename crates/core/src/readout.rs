@@ -81,7 +81,8 @@ pub struct Predictions<'a>(pub &'a dyn Model);
 impl OfOutput<Prediction> for Predictions<'_> {
     fn of(&self, row: &Row, output: &Logits) -> Result<Prediction> {
         let scores: Scores = self.0.scored(&row.encoded, output)?;
-        Ok(Prediction { scores, truncated: row.encoded.truncated })
+        let encoded = &row.encoded;
+        Ok(Prediction { scores, truncated: encoded.truncated, unknown: encoded.unknown() })
     }
 }
 
@@ -107,7 +108,7 @@ pub fn predict(driver: &Driver, model: &dyn Model, examples: &[Example]) -> Resu
 /// F of a target with the values of some sites and F's slopes at others.
 #[derive(Clone, Copy)]
 pub struct Explaining<'a> {
-    /// The model's inside.
+    /// The model, as one whose inside can be read.
     pub open: &'a dyn Open,
     /// What the model is.
     pub card: &'a Card,

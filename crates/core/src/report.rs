@@ -49,7 +49,7 @@ pub struct Report {
     /// The name and version of this schema.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
-    /// What made it.
+    /// Which program, model, seed and machine settings made the report, and what it cost.
     pub provenance: Provenance,
     /// What was asked; reports of other programs and earlier versions lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,18 +65,18 @@ pub struct Provenance {
     pub version: String,
     /// The model that was asked.
     pub model: ModelName,
-    /// Of everything random.
+    /// The seed of all random numbers, a whole number from 0 up; the same seed gives the same numbers again.
     pub seed: u64,
-    /// How many were used.
+    /// How many threads were used.
     pub threads: usize,
     /// From the request to the report, without opening the model.
     pub seconds: f64,
     /// Rows that were asked for, those that were remembered included.
     #[serde(default)]
     pub asked_rows: usize,
-    /// Rows run forward.
+    /// How many rows were run forward through the model.
     pub forward_rows: usize,
-    /// Rows run backward.
+    /// How many rows were run backward through the model, for gradients.
     pub backward_rows: usize,
 }
 
@@ -131,7 +131,7 @@ pub enum Item {
 /// What an answer is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
-    /// The method's name.
+    /// The name of the method, as `exegete methods` lists it.
     pub method: String,
     /// Its parameters as they were used.
     pub params: BTreeMap<String, serde_json::Value>,
@@ -139,7 +139,7 @@ pub struct Subject {
     pub input: Vec<Field>,
     /// What the model says.
     pub prediction: Scores,
-    /// What was explained.
+    /// What was explained, in the words of `--target`.
     pub target: String,
     /// Its value F for the text.
     pub value: f64,

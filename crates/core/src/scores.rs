@@ -14,14 +14,14 @@ pub enum Scores {
         label: String,
         /// Those with a probability of at least one half.
         labels: Vec<String>,
-        /// All of them.
+        /// The score of every label.
         scores: Vec<ClassScore>,
     },
     /// One of several classes, whose probabilities sum to one: see [`Scores::classes`].
     Classes {
         /// The most probable one.
         label: String,
-        /// All of them.
+        /// The score of every class.
         scores: Vec<ClassScore>,
     },
     /// One number, as regression gives it.
@@ -39,12 +39,12 @@ pub enum Scores {
     Answer(Answer),
     /// The words behind masks.
     Fills {
-        /// One a mask.
+        /// The words that fit, one list for each mask of the text.
         masks: Vec<Fill>,
     },
     /// What a bare encoder gives for the whole text.
     Vector {
-        /// The pooled vector.
+        /// The pooled vector of the text, one number for each hidden dimension.
         vector: Vec<f32>,
     },
 }
@@ -131,7 +131,7 @@ pub struct Tag {
     pub span: Span,
     /// The label of its first token.
     pub label: String,
-    /// That label's probability.
+    /// The probability of that label, from 0 to 1.
     #[serde(serialize_with = "number::short")]
     pub prob: f64,
 }
@@ -139,7 +139,7 @@ pub struct Tag {
 /// One candidate for a masked position.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenScore {
-    /// The vocabulary's string.
+    /// The token as the vocabulary writes it.
     pub piece: String,
     /// The number itself, null where it is not finite.
     #[serde(serialize_with = "number::short")]

@@ -107,8 +107,9 @@ pub enum Axis {
     Window(usize),
     /// One entry an attention head.
     Head(usize),
-    /// One entry a neuron or dimension.
-    Unit(usize),
+    /// One entry a neuron or dimension; documents say `unit`.
+    #[serde(rename = "unit")]
+    Neuron(usize),
     /// One entry an output class.
     Class(usize),
 }
@@ -126,7 +127,7 @@ impl Axis {
             Self::Sentence => encoded.sentences().len(),
             Self::Target => encoded.tokens.iter().filter(|token| token.type_id == 1).count(),
             Self::Window(width) => (encoded.len() + 1).saturating_sub(width),
-            Self::Head(n) | Self::Unit(n) | Self::Class(n) => n,
+            Self::Head(n) | Self::Neuron(n) | Self::Class(n) => n,
         }
     }
 }
@@ -142,7 +143,7 @@ impl fmt::Display for Axis {
             Self::Target => f.write_str("target"),
             Self::Window(width) => write!(f, "window {width}"),
             Self::Head(n) => write!(f, "head {n}"),
-            Self::Unit(n) => write!(f, "unit {n}"),
+            Self::Neuron(n) => write!(f, "unit {n}"),
             Self::Class(n) => write!(f, "class {n}"),
         }
     }
@@ -191,7 +192,7 @@ pub struct SiteInfo {
     /// Which part of the model it belongs to: `embed`, `layer.3`, `head`.
     #[serde(skip)]
     pub part: String,
-    /// What it holds.
+    /// What kind of values the place holds.
     #[serde(skip)]
     pub role: Role,
 }
@@ -362,7 +363,7 @@ mod tests {
         let mut encoded = Encoded::of_words(&crate::Example::pair("It is good. I like it", "Why"));
         encoded.tokens[0].special = true;
         encoded.tokens[3].special = true;
-        let lengths = [Axis::Token, Axis::Content, Axis::Sentence, Axis::Target, Axis::Unit(5)];
+        let lengths = [Axis::Token, Axis::Content, Axis::Sentence, Axis::Target, Axis::Neuron(5)];
         assert_eq!(lengths.map(|axis| axis.len(&encoded)), [8, 6, 2, 1, 5]);
         let fields = [Axis::FieldToken(0), Axis::FieldContent(0), Axis::FieldToken(1), Axis::FieldContent(1)];
         assert_eq!(fields.map(|axis| axis.len(&encoded)), [7, 5, 1, 1]);

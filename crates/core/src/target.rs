@@ -63,7 +63,7 @@ pub enum Scale {
     Logit,
     /// Its probability after the normalisation.
     Prob,
-    /// Its natural logarithm.
+    /// The natural logarithm of that probability.
     LogProb,
 }
 

@@ -41,10 +41,10 @@ pub static TASKS: &[&dyn Task] = &[
 
 /// What a model answers, and what its output means.
 pub trait Task: fmt::Debug + Send + Sync {
-    /// As documents spell it.
+    /// The name, spelled as in documents.
     fn name(&self) -> &'static str;
 
-    /// As people say it.
+    /// The name as people say it.
     fn title(&self) -> &'static str;
 
     /// How a Hugging Face config says it; none for a task that no config names.
@@ -159,17 +159,32 @@ pub struct Spelling {
     pub implied: bool,
     /// The number of outputs that it must have, where there is one.
     pub outputs: Option<usize>,
+    /// What stands on top of the encoder.
+    pub form: HeadForm,
+}
+
+/// What stands on top of an encoder for a task, in Hugging Face models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeadForm {
+    /// Classes of the whole text, by the layers that the family names.
+    Text,
+    /// Classes of every token, by one layer of this name.
+    Tokens(&'static str),
+    /// The vocabulary at every token, by the layers that the family names.
+    Vocabulary,
+    /// No more than the encoder's own pooled vector.
+    Pooled,
 }
 
 impl Spelling {
     /// The spelling of a task that has a head of its own.
-    pub fn own(head: &'static str) -> Self {
-        Self { head: Some(head), problem: None, implied: true, outputs: None }
+    pub fn own(head: &'static str, form: HeadForm) -> Self {
+        Self { head: Some(head), problem: None, implied: true, outputs: None, form }
     }
 
     /// One of the tasks that classifiers of sequences are trained for.
     fn sequence(problem: &'static str) -> Self {
-        Self { problem: Some(problem), ..Self::own("SequenceClassification") }
+        Self { problem: Some(problem), ..Self::own("SequenceClassification", HeadForm::Text) }
     }
 }
 
@@ -187,7 +202,7 @@ pub struct Widths {
 /// How many classes a whole text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Classes {
-    /// It has none.
+    /// A whole text has no class.
     None,
     /// Exactly one label for a text.
     One,

@@ -68,18 +68,21 @@ impl Field {
 }
 
 /// What a model is asked about: one text, or several fields that belong together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Example {
     /// The fields in the order the model reads them.
     pub fields: Vec<Field>,
     /// The gold label, where one is known.
     pub label: Option<String>,
+    /// The attention that each word of the first field gets, for models that take it from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Vec<f32>>,
 }
 
 impl Example {
     /// One text without a label.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { fields: vec![Field { name: "text".into(), text: text.into() }], label: None }
+        Self { fields: vec![Field { name: "text".into(), text: text.into() }], label: None, weights: None }
     }
 
     /// Two texts that the model reads as a pair.
@@ -90,8 +93,8 @@ impl Example {
     }
 }
 
-/// One model token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// One token as a model reads it, pointing at its bytes of the text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Token {
     /// Its row in the word matrix.
     pub id: u32,
@@ -103,12 +106,15 @@ pub struct Token {
     pub span: Option<Span>,
     /// Whether the tokenizer added it.
     pub special: bool,
+    /// The attention that it gets, where that is imposed from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f32>,
 }
 
 /// One example as one model reads it. Flips, triggers and masks change this, never the text and back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Encoded {
-    /// The example's fields.
+    /// The fields of the example, as the user wrote them.
     pub fields: Vec<Field>,
     /// Every model token in order.
     pub tokens: Vec<Token>,
@@ -116,10 +122,29 @@ pub struct Encoded {
     pub truncated: bool,
 }
 
+/// What vocabularies call a piece of text that they do not hold.
+const UNKNOWN: [&str; 2] = ["[UNK]", "<unk>"];
+
 impl Encoded {
+    /// How many tokens stand for text that the vocabulary does not hold, so that the model cannot tell them apart.
+    pub fn unknown(&self) -> usize {
+        let lost = |token: &&Token| {
+            let text = token.span.map(|span| self.slice(span));
+            UNKNOWN.contains(&&*token.piece) && text.is_some_and(|text| *text != *token.piece)
+        };
+        self.tokens.iter().filter(lost).count()
+    }
+
     /// Tokens without text, for benchmarks and toys: only the ids matter.
     pub fn from_ids(ids: &[u32]) -> Self {
-        let token = |&id: &u32| Token { id, type_id: 0, piece: id.to_string(), span: None, special: false };
+        let token = |&id: &u32| Token {
+            id,
+            type_id: 0,
+            piece: id.to_string(),
+            span: None,
+            special: false,
+            weight: None,
+        };
         Self { fields: Vec::new(), tokens: ids.iter().map(token).collect(), truncated: false }
     }
 
@@ -132,6 +157,7 @@ impl Encoded {
                 piece: text[range.clone()].to_owned(),
                 span: Some(Span { field, start: range.start, end: range.end }),
                 special: false,
+                weight: None,
             };
             words(text).into_iter().map(token)
         });

@@ -18,7 +18,7 @@ pub enum Units {
     Phrase,
     /// Sentences by the rules of UAX 29.
     Sentence,
-    /// A whole field.
+    /// A field as a whole is one unit.
     Field,
 }
 
@@ -176,6 +176,7 @@ mod tests {
             piece: String::new(),
             span,
             special: span.is_none(),
+            weight: None,
         };
         let spans = spans.iter().map(|r| Some(Span { field: 0, start: r.start, end: r.end }));
         let tokens = [None].into_iter().chain(spans).chain([None]).map(token).collect();

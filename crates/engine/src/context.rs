@@ -39,7 +39,7 @@ impl<T: Scalar> Context<T> {
         Arc::new(Self { threads, helpers: 1, pool, memory: Arc::default(), flops: Arc::default() })
     }
 
-    /// Number of threads.
+    /// How many threads operations may use, 1 or more.
     pub fn threads(&self) -> usize {
         self.threads
     }

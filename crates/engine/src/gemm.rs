@@ -11,11 +11,11 @@ pub(crate) use run::{by_gemm, product};
 /// A strided view of a matrix inside a slice: element (r, c) is at `offset + r·row + c·col`.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
-    /// The first element.
+    /// Where the first element stands in the buffer.
     pub offset: usize,
-    /// Elements between rows.
+    /// How many elements lie from one row to the next.
     pub row: usize,
-    /// Elements between columns.
+    /// How many elements lie from one column to the next.
     pub col: usize,
 }
 
@@ -76,7 +76,7 @@ pub struct Product<'a, T> {
     pub accumulate: bool,
     /// The factor of the whole product.
     pub scale: f64,
-    /// Threads to use.
+    /// How many threads share the product.
     pub threads: usize,
     /// Threads that may take over a part where they have nothing else to do.
     helpers: usize,

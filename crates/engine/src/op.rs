@@ -226,9 +226,9 @@ pub enum Unary {
     Square,
     /// The hyperbolic tangent tanh x.
     Tanh,
-    /// 1/(1 + e^−x)
+    /// The logistic function 1/(1 + e^−x).
     Sigmoid,
-    /// ln(1 + e^x)
+    /// The smooth rectifier ln(1 + e^x).
     Softplus,
     /// max(x, 0), with derivative 0 at 0
     Relu,
@@ -314,7 +314,7 @@ impl<T: Scalar> Patch<T> {
         part
     }
 
-    /// Whether nothing changes.
+    /// Whether the patch changes nothing.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }

@@ -52,7 +52,7 @@ impl<T: Real> ParamGrad<T> {
         row.iter_mut().zip(values).for_each(|(sum, &value)| *sum += value);
     }
 
-    /// Adds a matrix.
+    /// Adds a matrix of the parameter's shape to the sum.
     pub fn add(&mut self, ctx: &Context<T>, other: Tensor<T>) {
         assert_eq!(self.shape(), (other.rows(), other.cols()), "gradients of one parameter");
         let Self::Dense(total) = self else {

@@ -52,7 +52,7 @@ pub fn sustained(threads: usize, (m, n, k): (usize, usize, usize), seconds: f64)
     })
 }
 
-/// Runs a product.
+/// One of the ways to run a product that are measured.
 type Way = fn(&Product<'_, f32>);
 
 fn rate(ctx: &Context<f32>, way: Way, shape: (usize, usize, usize), seconds: f64) -> f64 {

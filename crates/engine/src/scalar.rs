@@ -32,13 +32,13 @@ pub trait Scalar:
     fn mul_add(self, a: Self, b: Self) -> Self;
     /// The exponential function e^x.
     fn exp(self) -> Self;
-    /// The natural logarithm.
+    /// The natural logarithm ln x.
     fn ln(self) -> Self;
-    /// The square root.
+    /// The square root √x.
     fn sqrt(self) -> Self;
-    /// The hyperbolic tangent.
+    /// The hyperbolic tangent tanh x.
     fn tanh(self) -> Self;
-    /// The error function.
+    /// The error function erf x.
     fn erf(self) -> Self;
     /// Single-precision numbers as these; plain `f32` takes them over without a copy.
     fn from_f32s(data: Box<dyn AsRef<[f32]> + Send + Sync>) -> Box<dyn AsRef<[Self]> + Send + Sync> {

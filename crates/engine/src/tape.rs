@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// What a tape remembers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing: values only.
+    /// Nothing is remembered, operations only give their values.
     Off,
     /// What the plain gradient needs, from fused kernels.
     Gradient,
@@ -46,10 +46,10 @@ impl<T: Scalar> From<Tensor<T>> for Var<T> {
     }
 }
 
-/// One recorded operation.
+/// One operation as the tape remembers it.
 #[derive(Debug)]
 pub struct Node<T> {
-    /// What was done.
+    /// Which operation it was.
     pub op: Op<T>,
     /// The inputs that stand on the tape themselves.
     pub inputs: Vec<Option<NodeId>>,
@@ -82,7 +82,7 @@ pub struct Tape<T> {
 }
 
 impl<T: Scalar> Tape<T> {
-    /// An empty tape.
+    /// A tape on which nothing has happened yet.
     pub fn new(ctx: Arc<Context<T>>, mode: Mode) -> Self {
         Self { ctx, mode, nodes: Vec::new(), ops: AtomicUsize::new(0) }
     }
@@ -92,7 +92,7 @@ impl<T: Scalar> Tape<T> {
         &self.ctx
     }
 
-    /// What it remembers.
+    /// What the tape remembers of operations.
     pub fn mode(&self) -> Mode {
         self.mode
     }

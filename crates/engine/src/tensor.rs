@@ -68,12 +68,12 @@ impl<T: Scalar> Tensor<T> {
         self.panels.as_deref()
     }
 
-    /// Number of rows.
+    /// How many rows the matrix has.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Number of columns.
+    /// How many columns the matrix has.
     pub fn cols(&self) -> usize {
         self.cols
     }

@@ -9,7 +9,7 @@ use exegete::request::{Notice, Stop};
 use indicatif::ProgressBar;
 use std::time::Duration;
 
-/// Runs the command.
+/// Measures what was asked and prints the figures.
 pub(crate) fn run(args: &cli::Bench, stop: &Stop) -> Result<()> {
     let progress = ProgressBar::new_spinner();
     progress.enable_steady_tick(Duration::from_millis(200));

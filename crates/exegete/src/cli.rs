@@ -26,7 +26,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, arg_required_else_help = false, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// What to do.
+    /// The command that the program is to run.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -64,7 +64,7 @@ pub(crate) enum Command {
 /// What the command takes: its request, and how the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct Predict {
-    /// What is asked.
+    /// The request that the flags fill in.
     #[command(flatten)]
     pub(crate) request: PredictRequest,
     /// How to write the predictions.
@@ -78,7 +78,7 @@ pub(crate) struct Predict {
 /// What the command takes: its request, and how the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// What is asked.
+    /// The request that the flags fill in.
     #[command(flatten)]
     request: ExplainRequest,
     /// A report whose request is repeated.
@@ -96,7 +96,7 @@ pub(crate) struct Explain {
 }
 
 impl Explain {
-    /// What is asked.
+    /// The request that the flags fill in, with `--no-check` taken into account.
     pub(crate) fn request(&self) -> ExplainRequest {
         let check = if self.no_check { ExplainCheck::None } else { self.request.check };
         ExplainRequest { check, ..self.request.clone() }
@@ -114,7 +114,7 @@ fn report_format() -> impl TypedValueParser<Value = Format> {
 /// What the command takes: its request, and how the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// What is asked.
+    /// The request that the flags fill in.
     #[command(flatten)]
     pub(crate) request: ShowRequest,
     /// How to write it.
@@ -128,12 +128,12 @@ pub(crate) struct Show {
 /// What the command takes: its request, and how the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct Train {
-    /// What is asked.
+    /// The request that the flags fill in.
     #[command(flatten)]
     pub(crate) request: TrainRequest,
 }
 
-/// `exegete model …`.
+/// The commands below `exegete model`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Model {
     /// What it is: family, task, labels, sizes, warnings. An http://… or "cmd: …" is a model too.
@@ -146,10 +146,10 @@ pub(crate) enum Model {
     Export(Export),
 }
 
-/// `exegete model export`.
+/// The flags of `exegete model export`.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// What is asked.
+    /// The request that the flags fill in.
     #[command(flatten)]
     pub(crate) request: ExportRequest,
 }
@@ -157,7 +157,7 @@ pub(crate) struct Export {
 /// A model and how to print what is said about it.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// What is asked.
+    /// The request that the flags fill in.
     #[command(flatten)]
     pub(crate) request: ModelRequest,
     /// How to print it.
@@ -168,7 +168,7 @@ pub(crate) struct ModelArgs {
 /// What the command takes: its request, and how the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// What is asked.
+    /// The request that the flags fill in.
     #[command(flatten)]
     pub(crate) request: BenchRequest,
     /// How to print the figures.
@@ -202,7 +202,7 @@ pub(crate) enum TableFormat {
     /// Text for a person to read.
     #[default]
     Text,
-    /// One JSON document.
+    /// One JSON document, for other programs.
     Json,
 }
 

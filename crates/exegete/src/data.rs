@@ -4,7 +4,7 @@ use crate::cli::{DataFormat, DataMake};
 use crate::output::{self, Output, csv_table};
 use crate::table;
 use anyhow::{Context, Result, bail, ensure};
-use exegete::methods::data::{GeneratedRow, GeneratedSet, SETS};
+use exegete::methods::data::{GeneratedRow, GeneratedSet, SETS, find_set};
 use exegete::render::columns;
 use exegete::request::Stop;
 use exegete::request::data;
@@ -12,23 +12,33 @@ use serde::ser::{SerializeMap, Serializer};
 use std::io::Write;
 use std::path::Path;
 
-/// Runs the command.
+/// Makes the rows of a set and writes them, or lists the sets.
 pub(crate) fn make(args: &DataMake, stop: &Stop) -> Result<()> {
-    if args.request.name.is_none() {
-        return list();
-    }
-    let made = data::open(&args.request)?;
+    let Some(name) = &args.request.name else { return list() };
+    let set = find_set(name)?;
     let path = output::destination(args.output.as_deref(), &[])?;
     let format = match (args.format, path) {
         (Some(format), _) => format,
         (None, path) => format_of(path)?,
     };
-    let set = made.generator.set;
     ensure!(format != DataFormat::Txt || set.has_lines, "{}", no_lines(set));
+    // Nothing is written before the request turned out to be right: the first row brings the head along.
+    let mut output = None;
+    data::run(&args.request, stop, &mut |row| {
+        let output = match &mut output {
+            Some(output) => output,
+            None => output.insert(begun(path, format, set)?),
+        };
+        write(output, format, row).context("the output cannot be written")
+    })?;
+    output.map_or(Ok(()), Output::complete)
+}
+
+/// The output with what stands above the rows.
+fn begun(path: Option<&Path>, format: DataFormat, set: &GeneratedSet) -> Result<Output> {
     let mut output = Output::open(path)?;
     header(&mut output, format, set).context("the output cannot be written")?;
-    made.each(stop, &mut |row| write(&mut output, format, row).context("the output cannot be written"))?;
-    output.complete()
+    Ok(output)
 }
 
 /// The sets, one a line.

@@ -9,7 +9,7 @@ use exegete::methods::compare::Text;
 use exegete::request::eval::{self, Evaluator};
 use exegete::request::{Notice, Stop, text_sha256};
 
-/// Runs the command.
+/// Compares methods over the texts and writes the tables.
 pub(crate) fn run(args: &cli::Eval, stop: &Stop) -> Result<()> {
     let request = &args.request;
     let output = destination(args.output.as_deref(), &request.reads())?;

@@ -1,19 +1,20 @@
 //! `exegete explain` and `show`.
 
-use crate::journal::Journal;
+use crate::journal::{Journal, beside};
 use crate::output::report::{options, write};
 use crate::output::{Output, destination, is_replaceable};
 use crate::stop::{Stopped, after_texts, is_stop};
 use crate::{cli, progress};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use exegete::render::{self, Format, RenderOptions};
 use exegete::report::Report;
 use exegete::request::explain::{self, ExplainRequest, Explainer, GoingOn};
-use exegete::request::{Notice, Stop, again, show, text_sha256};
+use exegete::request::{Notice, Stop, again, holds_answers, refuse_reads, show, text_sha256};
+use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Runs `exegete explain`.
+/// Explains the text or texts and writes the reports.
 pub(crate) fn run(args: &cli::Explain, stop: &Stop) -> Result<()> {
     let request = args.request();
     let reads = [request.reads(), args.again.reads()].concat();
@@ -25,7 +26,12 @@ pub(crate) fn run(args: &cli::Explain, stop: &Stop) -> Result<()> {
     let explainer = explain::open(&request, stop, &mut progress::say)?;
     let format = args.format.unwrap_or(if explainer.many() { Format::Jsonl } else { Format::Text });
     if !explainer.many() {
-        return write(&one(explainer, &request)?, format, output);
+        let kept = output.filter(|path| explainer.surveys() && is_replaceable(path));
+        let kept = kept.filter(|_| request.hiding.cache.is_none()).map(|path| beside(path)).transpose()?;
+        let kept = kept.map(|beside| beside.path);
+        refuse_reads(kept.as_slice(), &reads)?;
+        write(&one(explainer, &request, kept.as_deref())?, format, output)?;
+        return kept.map_or(Ok(()), remove);
     }
     match (format, output) {
         (Format::Jsonl | Format::Csv | Format::Text, Some(path)) if is_replaceable(path) => {
@@ -38,22 +44,36 @@ pub(crate) fn run(args: &cli::Explain, stop: &Stop) -> Result<()> {
     }
 }
 
-/// One report, about a text or about many together.
-fn one(explainer: Explainer<'_>, request: &ExplainRequest) -> Result<Report> {
+/// One report, about a text or about many together. What the model answers meanwhile may be kept, for the same command to go on
+/// with where it does not come to its end.
+fn one(explainer: Explainer<'_>, request: &ExplainRequest, kept: Option<&Path>) -> Result<Report> {
+    if let Some(path) = kept.filter(|path| holds_answers(path) == Some(true)) {
+        progress::say(Notice::Note(&format!("going on with the answers in {}", path.display())));
+    }
     let progress = progress::rows();
     let bar = progress.clone();
     let explainer = explainer.watched(move |advance| progress::advance_rows(&bar, advance));
-    let report = explainer.report(&mut |notice| progress::show(&progress, notice));
+    let (surveys, from) = (explainer.surveys(), GoingOn { answers: kept, ..GoingOn::default() });
+    let report = explainer.report(from, &mut |notice| progress::show(&progress, notice));
     progress.finish_and_clear();
-    report.map_err(|error| match is_stop(&error) {
-        true if request.hiding.cache.is_some() => {
-            Stopped("stopped before the end; the same command goes on with what --cache holds".into()).into()
-        }
-        true => {
-            Stopped("stopped before the end; with --cache FILE the same command could go on".into()).into()
-        }
-        false => error,
-    })
+    let Err(error) = report else { return report };
+    let holds = kept.and_then(holds_answers);
+    kept.filter(|_| holds == Some(false)).map_or(Ok(()), |path| remove(path.to_owned()))?;
+    if !is_stop(&error) {
+        return Err(error);
+    }
+    let how = match (&request.hiding.cache, kept) {
+        (Some(_), _) => "the same command goes on with what --cache holds",
+        (None, Some(_)) if holds == Some(true) => "the same command goes on",
+        (None, Some(_)) => "nothing was asked that could be kept, and the same command begins anew",
+        (None, None) if surveys => "with -o FILE the same command could go on",
+        (None, None) => "with --cache FILE the same command could go on",
+    };
+    Err(Stopped(format!("stopped before the end; {how}")).into())
+}
+
+fn remove(path: PathBuf) -> Result<()> {
+    fs::remove_file(&path).with_context(|| format!("{}: cannot be removed", path.display()))
 }
 
 /// One report a text, in order; what an earlier run finished is not done again. What is kept meanwhile is JSON, from which
@@ -122,7 +142,7 @@ impl RenderedRows {
     }
 }
 
-/// Runs `exegete show`.
+/// Writes a kept report in another format.
 pub(crate) fn show(args: &cli::Show) -> Result<()> {
     let output = destination(args.output.as_deref(), &args.request.reads())?;
     write(&show::run(&args.request)?, args.format, output)

@@ -9,7 +9,7 @@ use exegete::partial::{FilePlace, Partial, place, sweep};
 use exegete::request::RunIdentity;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -37,13 +37,7 @@ pub(crate) struct Journal {
 impl Journal {
     /// Takes up the unfinished file of the same run, or begins one. Another run's file is work that somebody may still want.
     pub(crate) fn open(target: &Path, run: &RunIdentity) -> Result<Self> {
-        let FilePlace::File { path: target, permissions } =
-            place(target).with_context(|| format!("{}: cannot be written", target.display()))?
-        else {
-            bail!("{}: is no file to go on with", target.display());
-        };
-        let name = target.file_name().with_context(|| format!("{}: is no file", target.display()))?;
-        let path = target.with_file_name(format!("{}.unfinished", name.to_string_lossy()));
+        let Beside { path, target, permissions } = beside(target)?;
         let cannot = || format!("{}: cannot be written", path.display());
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = options.with_context(cannot)?;
@@ -113,6 +107,26 @@ impl Journal {
     pub(crate) fn leave(self) -> Result<()> {
         if self.finished.is_empty() && !self.answers().exists() { self.remove() } else { Ok(()) }
     }
+}
+
+/// A file that belongs to an output which is not there yet.
+pub(crate) struct Beside {
+    /// Its own path, which is that of the output with `.unfinished` behind it.
+    pub(crate) path: PathBuf,
+    target: PathBuf,
+    permissions: Option<Permissions>,
+}
+
+/// Where the work for an output is kept while it is unfinished: beside the file itself, wherever links lead.
+pub(crate) fn beside(target: &Path) -> Result<Beside> {
+    let FilePlace::File { path: target, permissions } =
+        place(target).with_context(|| format!("{}: cannot be written", target.display()))?
+    else {
+        bail!("{}: is no file to go on with", target.display());
+    };
+    let name = target.file_name().with_context(|| format!("{}: is no file", target.display()))?;
+    let path = target.with_file_name(format!("{}.unfinished", name.to_string_lossy()));
+    Ok(Beside { path, target, permissions })
 }
 
 /// The hashes of the texts that a file of this very run finished, and the bytes of its whole lines.

@@ -74,19 +74,21 @@ pub fn explain(model: &dyn Model, text: &str) -> Result<report::Report> {
     explain_with(model, &Driver::default(), &Example::text(text), &methods::Request::default())
 }
 
-/// The same for any example and request, by a driver that budgets, remembers and counts.
+/// The same for any example and request, by a driver that budgets, remembers and counts. The report says what was asked, as far as
+/// the program can be asked it: `exegete explain --again REPORT --model MODEL` repeats it.
 pub fn explain_with(
     model: &dyn Model,
     driver: &Driver,
     example: &Example,
-    request: &methods::Request,
+    asked: &methods::Request,
 ) -> Result<report::Report> {
     let (started, before) = (std::time::Instant::now(), driver.spent());
-    let items = methods::explain(model, driver, example, request)?;
+    let items = methods::explain(model, driver, example, asked)?;
+    let request = request::of_library(model, example, asked);
     let (seconds, spent) = (started.elapsed().as_secs_f64(), driver.spent().since(before));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let provenance = report::Provenance::new(model.card(), request.seed, threads, seconds, spent);
-    Ok(report::Report { schema: report::SCHEMA.to_owned(), provenance, request: None, items })
+    let provenance = report::Provenance::new(model.card(), asked.seed, threads, seconds, spent);
+    Ok(report::Report { schema: report::SCHEMA.to_owned(), provenance, request, items })
 }
 
 /// What outputs mean, one task each: see [`Task`].
@@ -114,7 +116,7 @@ pub mod conformance {
     pub use exegete_core::conformance::{Check, ConformanceSubject, Extent, check, check_until, check_with};
 }
 
-/// Training: see [`train::fit`].
+/// How models are trained: see [`train::fit`].
 pub mod train {
     pub use exegete_models::loss::{Forward, Objective, supervised};
     pub use exegete_models::train::{

@@ -8,7 +8,7 @@ use exegete::render::columns;
 use serde_json::{Value, json};
 use std::io::Write;
 
-/// Runs `exegete methods`.
+/// Lists the methods, or prints the page of one.
 pub(crate) fn run(args: &cli::Methods) -> Result<()> {
     let one = args.name.as_deref().map(find).transpose()?;
     let mut output = Output::open(None)?;

@@ -1,4 +1,4 @@
-//! `exegete model info|sites|check|export`.
+//! What `exegete model info`, `sites`, `check` and `export` print.
 
 use crate::cli::{ModelArgs, TableFormat};
 use crate::{progress, table};
@@ -10,7 +10,7 @@ use exegete::request::model::{self, check, check::ModelCheck};
 use exegete::{Card, SiteInfo, Sites};
 use serde::Serialize;
 
-/// `exegete model info`.
+/// Prints what `exegete model info` says of a model.
 pub(crate) fn info(args: &ModelArgs) -> Result<()> {
     let card = model::info(&args.request)?;
     match args.format {
@@ -65,7 +65,7 @@ struct Listed<'a> {
     sites: &'a Sites,
 }
 
-/// `exegete model sites`.
+/// Prints the places that `exegete model sites` lists.
 pub(crate) fn sites(args: &ModelArgs) -> Result<()> {
     let sites = &model::sites(&args.request)?;
     if args.format == TableFormat::Json {

@@ -59,7 +59,7 @@ impl Printer {
         Ok(())
     }
 
-    /// Closes the document.
+    /// Writes what closes the document.
     pub(crate) fn finish(&self, out: &mut dyn Write) -> Result<()> {
         if self.format == PredictionFormat::Json {
             out.write_all(json::CLOSING)?;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
 
-/// Runs the command.
+/// Asks the model for its answers and writes them.
 pub(crate) fn run(args: &cli::Predict, stop: &Stop) -> Result<()> {
     let path = output::destination(args.output.as_deref(), &args.request.reads())?;
     let predictor = predict::open(&args.request, stop, &mut progress::say)?;
@@ -91,6 +91,7 @@ fn printed(printer: &mut Printer, texts: &PredictedTexts<'_>) -> Result<Vec<Prin
         printer.row(&mut bytes, example, prediction)?;
         let right = match (&prediction.scores, &example.label) {
             (Scores::Classes { .. }, Some(gold)) => {
+                texts.card.task.meant(texts.card, gold)?;
                 Some(is_right(texts.card, output::label(prediction), gold))
             }
             _ => None,

@@ -2,15 +2,16 @@
 //!
 //! A request is a struct with a `Default`, read from and written as JSON, whose JSON Schema ([`json_schema`]) says the type, the
 //! default and the meaning of every field. The program's flags fill in the same structs. Each command is a module here:
-//! its request, and `run` from that to its result. Nothing is printed: what a user may want to hear goes to a [`Listener`].
+//! its request, and `run` from that to its result; where results are many, they are handed to a function as they are made. Nothing is printed: what a user may want to hear goes to a [`Listener`].
 //!
 //! ```
 //! use exegete::request::explain::{self, ExplainRequest};
 //!
 //! # fn main() -> anyhow::Result<()> {
 //! let request: ExplainRequest = serde_json::from_str(r#"{"text": "A warm film.", "check": "none"}"#)?;
-//! let report = explain::open(&request, &Default::default(), &mut |_| {})?.report(&mut |_| {})?;
-//! assert_eq!(report.items.len(), 1);
+//! let mut reports = Vec::new();
+//! explain::run(&request, &Default::default(), &mut |_| {}, &mut |report| Ok(reports.push(report)))?;
+//! assert_eq!(reports[0].items.len(), 1);
 //! # Ok(())
 //! # }
 //! ```
@@ -40,10 +41,13 @@ mod resources;
 mod size;
 mod texts;
 
+pub use answers::holds_answers;
 pub use hiding::HidingOptions;
+use identity::normal_form;
 pub use identity::{RunIdentity, text_sha256};
 pub use input::TextReader;
 pub use reads::{Read, refuse_reads};
+pub(crate) use record::of_library;
 pub use remote::AddressOptions;
 pub use resources::Resources;
 pub use schema::{MakeSchema, SCHEMAS, json_schema};
@@ -70,7 +74,7 @@ pub enum Notice<'a> {
     Training(&'a crate::train::Event<'a>),
 }
 
-/// Who is told.
+/// Whoever is told what happens during a run: a function of each notice.
 pub type Listener<'a> = &'a mut dyn FnMut(Notice<'_>);
 
 /// Set from anywhere, it ends a run with [`Error::Stopped`](crate::Error::Stopped) after the batch at hand.

@@ -8,7 +8,7 @@ use exegete::request::{Notice, Stop, train};
 use exegete::train::{Epoch, Event};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Runs the command.
+/// Trains a model and shows how far it is.
 pub(crate) fn run(args: &cli::Train, stop: &Stop) -> Result<()> {
     let bar = bar();
     let mut steps = 0;

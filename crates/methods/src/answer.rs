@@ -48,10 +48,10 @@ pub(crate) fn attribution(
 }
 
 /// What a search finds.
-pub(crate) fn found(job: &Question<'_>, info: &Info, finder: &dyn SearchMethod) -> Result<Item> {
+pub(crate) fn found(job: &Question<'_>, info: &Info, method: &dyn SearchMethod) -> Result<Item> {
     let units = job.units.len();
-    afford(info, finder.most_rows(units), units, job.driver.memory_bytes)?;
-    finder.find(job, subject(job, info, finder.params(), &[])?)
+    afford(info, method.most_rows(units), units, job.driver.memory_bytes)?;
+    method.find(job, subject(job, info, method.params(), &[])?)
 }
 
 /// What the scores of a method are about.
@@ -74,6 +74,14 @@ fn subject(
     let mut notes = Vec::new();
     if encoded.truncated {
         notes.push(format!("the text was cut to the {} tokens that the model reads", encoded.len()));
+    }
+    match encoded.unknown() {
+        0 => {}
+        1 => notes
+            .push("1 token of the text stands for a word that the model's vocabulary does not hold".into()),
+        n => notes.push(format!(
+            "{n} tokens of the text stand for words that the model's vocabulary does not hold"
+        )),
     }
     notes.extend_from_slice(more);
     // The prediction's own run says it already, unless the target lies inside the model.

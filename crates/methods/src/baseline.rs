@@ -105,7 +105,7 @@ pub fn special(open: &dyn Open, names: &[&str]) -> Result<Token> {
     let found = names.iter().find_map(|name| Some((name, open.token_id(name)?)));
     let (name, id) =
         found.ok_or_else(|| Error::Unsupported(format!("this model's vocabulary has no {}", names[0])))?;
-    Ok(Token { id, type_id: 0, piece: (*name).to_owned(), span: None, special: false })
+    Ok(Token { id, type_id: 0, piece: (*name).to_owned(), span: None, special: false, weight: None })
 }
 
 fn replaced(encoded: &Encoded, by: &Token) -> Encoded {

@@ -18,11 +18,11 @@ pub const RANDOM: &str = "random";
 /// What an explanation, or all of the work on a text, cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Cost {
-    /// On the clock.
+    /// Seconds on the clock, from 0 up.
     pub seconds: f64,
-    /// Rows run forward.
+    /// How many rows were run forward.
     pub forward_rows: usize,
-    /// Rows run backward.
+    /// How many rows were run backward.
     pub backward_rows: usize,
 }
 
@@ -61,10 +61,10 @@ pub struct Text {
     pub random: Option<Measured>,
 }
 
-/// What is compared.
+/// What is compared: explanations of the same texts, by name.
 #[derive(Debug, Clone)]
 pub struct MethodComparison<'a> {
-    /// Of the explanations.
+    /// The names of the explanations, one each.
     pub names: &'a [String],
     /// What is explained, as the user asked for it.
     pub target: &'a str,

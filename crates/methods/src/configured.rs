@@ -17,6 +17,8 @@ pub struct ConfiguredMethod {
     pub reduce: Option<Reduce>,
     /// What scores are divided by.
     pub normalise: Normalise,
+    /// The parameters that were set, as `key=value` words.
+    pub set: Vec<String>,
 }
 
 /// What a method answers with.
@@ -34,9 +36,9 @@ pub enum Kind {
 pub enum Normalise {
     /// Scores stay as they are.
     None,
-    /// The sum of their sizes.
+    /// Scores are divided by the sum of their sizes.
     L1,
-    /// The largest size.
+    /// Scores are divided by the largest of their sizes.
     Max,
 }
 
@@ -83,7 +85,8 @@ impl ConfiguredMethod {
 
     /// The method of an entry, and the arguments, which know what of them was not read.
     pub(crate) fn of(info: &'static Info, settings: Settings) -> Result<(Self, Arguments)> {
-        let mut arguments = Arguments::new(info, settings)?;
+        let mut arguments = Arguments::new(info, settings.clone())?;
+        let set = settings.words_of(&info.all_parameters());
         let (mut reduce, mut normalise) = (None, Normalise::None);
         let kind = match info.new {
             New::Finds(new) => Kind::Finds(new(&mut arguments)?),
@@ -100,7 +103,7 @@ impl ConfiguredMethod {
                 })
             }
         };
-        Ok((Self { info, kind, reduce, normalise }, arguments))
+        Ok((Self { info, kind, reduce, normalise, set }, arguments))
     }
 
     /// The method where it gives scores, else an error that says what it gives instead.
@@ -172,7 +175,7 @@ impl Method for ConfiguredMethod {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         match &self.kind {
             Kind::Scores(method) => method.params(),
-            Kind::Finds(finder) => finder.params(),
+            Kind::Finds(method) => method.params(),
             Kind::Surveys(survey) => survey.params(),
         }
     }

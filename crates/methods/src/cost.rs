@@ -10,12 +10,25 @@ use exegete_core::{Error, Example, Model, Result};
 const ROW_BYTES: usize = 800;
 const UNIT_BYTES: usize = 48;
 
-/// The most rows of the model that each method of a request runs for one text, where it knows that beforehand; an error
-/// where that takes more bytes than are allowed.
+/// How much there is for a method over many texts.
+#[derive(Debug, Clone, Copy)]
+pub struct SurveySize {
+    /// Units of one text.
+    pub units: usize,
+    /// How many texts there are.
+    pub texts: usize,
+    /// Classes of the model.
+    pub classes: usize,
+    /// Targets that are asked about.
+    pub targets: usize,
+}
+
+/// The most rows of the model that each method of a request runs for so many texts like this one, where it knows that beforehand;
+/// an error where one text takes more bytes than are allowed.
 pub fn most_rows(
     model: &dyn Model,
     memory_bytes: usize,
-    example: &Example,
+    (example, texts): (&Example, usize),
     request: &Request,
 ) -> Result<Vec<(&'static str, usize)>> {
     let encoded = model.encoded(example)?;
@@ -26,11 +39,16 @@ pub fn most_rows(
         let rows = match &chosen.kind {
             Kind::Scores(method) if chosen.info.needs == Needs::Inside => method.most_rows(encoded.len()),
             Kind::Scores(method) => method.most_rows(units),
-            Kind::Finds(finder) => finder.most_rows(units),
-            Kind::Surveys(_) => None,
+            Kind::Finds(method) => method.most_rows(units),
+            Kind::Surveys(survey) => {
+                let size = SurveySize { units, texts, classes: model.card().labels.len(), targets };
+                known.extend(survey.most_rows(&size).map(|rows| (chosen.info.name, rows)));
+                continue;
+            }
         };
         afford(chosen.info, rows, units, memory_bytes)?;
-        known.extend(rows.map(|rows| (chosen.info.name, rows.saturating_mul(targets))));
+        let rows = rows.map(|rows| rows.saturating_mul(targets).saturating_mul(texts));
+        known.extend(rows.map(|rows| (chosen.info.name, rows)));
     }
     Ok(known)
 }
@@ -70,9 +88,16 @@ mod tests {
     }
 
     fn rows(method: &str, words: &[&str]) -> Option<usize> {
+        rows_of(1, method, words)
+    }
+
+    fn rows_of(texts: usize, method: &str, words: &[&str]) -> Option<usize> {
         let methods = vec![ConfiguredMethod::new(method, Settings::parse(words).unwrap()).unwrap()];
         let request = Request { methods, ..Request::default() };
-        most_rows(&Toy::default(), 2 << 30, &text(), &request).unwrap().first().map(|(_, rows)| *rows)
+        most_rows(&Toy::default(), 2 << 30, (&text(), texts), &request)
+            .unwrap()
+            .first()
+            .map(|(_, rows)| *rows)
     }
 
     #[test]
@@ -92,6 +117,14 @@ mod tests {
         assert_eq!(rows("saliency", &["noise=smooth", "noise_samples=1000"]), Some(1001));
         assert_eq!(rows("saliency", &[]), None);
         assert_eq!(rows("hotflip", &["candidates=10000", "beam=10", "random=0"]), Some(10_000 + 2 * 100_000));
+        // Over many texts: each in turn, or as many as a search looks at.
+        assert_eq!(rows_of(50, "lime", &["samples=3000"]), Some(150_000));
+        assert_eq!(rows_of(50, "sp_lime", &["samples=3000"]), Some(150_000));
+        let triggers = |texts| rows_of(texts, "triggers", &["attack=0"]).unwrap();
+        assert!(triggers(40) < triggers(400) && triggers(40_000) < 100_000, "{}", triggers(40_000));
+        assert!(rows_of(400, "triggers", &[]).unwrap() > 400 + 2 * (triggers(400) - 400) - 1);
+        assert!(rows_of(400, "triggers", &["rounds=500"]).unwrap() > 100 * (triggers(400) - 400) / 2);
+        assert_eq!(rows_of(400, "artifacts", &[]), None);
         // What nobody was told costs little.
         for info in METHODS.iter().filter(|info| info.name != "exact_shap") {
             assert!(rows(info.name, &[]).is_none_or(|rows| rows <= 4096), "{}", info.name);

@@ -15,7 +15,7 @@ pub struct Decision {
 /// Which decision a target belongs to, and how it is read from the output.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DecisionQuestion {
-    /// Which outputs compete.
+    /// The outputs that compete for the decision.
     pub(crate) contest: Contest,
     target: Target,
 }

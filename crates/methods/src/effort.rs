@@ -72,11 +72,12 @@ impl Effort {
     /// What the reader must know where the budget ended first.
     pub fn note(&self, values: &[f64], errors: &[f64]) -> Option<String> {
         let short = self.samples.is_none() && !self.met(values, errors);
-        let worst = errors.iter().fold(0.0, |top: f64, error| top.max(*error));
         short.then(|| {
             format!(
-                "the budget of {} rows ended at a standard error of {worst:.3}, above the tolerance of {} of the largest score; raise budget",
-                self.budget, self.tolerance
+                "the budget of {} rows ended at a standard error of {:.1} % of the largest score, above the tolerance of {} %; raise budget",
+                self.budget,
+                100.0 * imprecision(values, errors),
+                100.0 * self.tolerance
             )
         })
     }

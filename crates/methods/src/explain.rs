@@ -24,7 +24,7 @@ pub struct Request {
     pub masker: Option<Masker>,
     /// How much evidence is gathered.
     pub check: Level,
-    /// Of everything random.
+    /// The seed of all random numbers, a whole number from 0 up; the same seed gives the same numbers again.
     pub seed: u64,
 }
 
@@ -95,9 +95,9 @@ pub fn explain(
         let mut evidence = Evidence::new(&job);
         for chosen in methods {
             match (&chosen.kind, request.site) {
-                (Kind::Finds(finder), site) => {
+                (Kind::Finds(method), site) => {
                     changes_text(site.is_words(model), chosen.info)?;
-                    items.push(answer::found(&job, chosen.info, &**finder)?);
+                    items.push(answer::found(&job, chosen.info, &**method)?);
                 }
                 (_, SiteChoice::AllLayers) => items.push(layers::layer_attribution(&job, chosen)?),
                 (Kind::Scores(method), SiteChoice::Words | SiteChoice::At(_)) => {

@@ -38,7 +38,7 @@ struct Piece {
 }
 
 impl ExternalExplanation {
-    /// Reads one line.
+    /// Reads an explanation from one line of a file.
     pub fn parse(line: &str) -> Result<Self> {
         let value: Value = serde_json::from_str(line).map_err(|e| wrong("not a JSON object", &e))?;
         let typed = |name: &str| value.get(name).filter(|value| !value.is_null()).cloned();

@@ -12,7 +12,7 @@ use std::time::Instant;
 pub struct ExternalScores {
     /// Where they come from, for an error about them.
     pub place: String,
-    /// One a unit.
+    /// The score of each unit, in their order.
     pub values: Vec<f64>,
     /// Whether positive and negative scores mean for and against.
     pub signed: bool,

@@ -164,7 +164,14 @@ impl Masker {
         };
         match model.open() {
             Some(open) => special(open, names),
-            None => Ok(Token { id: 0, type_id: 0, piece: names[0].to_owned(), span: None, special: false }),
+            None => Ok(Token {
+                id: 0,
+                type_id: 0,
+                piece: names[0].to_owned(),
+                span: None,
+                special: false,
+                weight: None,
+            }),
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Tunnel {
 enum Sigma {
     /// As a share of the input's largest minus its smallest element.
     Share(f64),
-    /// As it is.
+    /// The standard deviation itself, in units of the input.
     Absolute(f64),
 }
 

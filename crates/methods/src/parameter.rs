@@ -25,28 +25,28 @@ pub enum Takes {
         least: usize,
         /// The largest value that is allowed.
         most: usize,
-        /// Where nothing is said.
+        /// The value where the user gives none; none where it depends on something.
         default: Option<usize>,
     },
     /// A finite number within bounds.
     Number {
         /// The lower and the upper bound.
         range: (Bound<f64>, Bound<f64>),
-        /// Where nothing is said.
+        /// The value where the user gives none; none where it depends on something.
         default: Option<f64>,
     },
     /// One of several words.
     Choice {
-        /// All of them.
+        /// All words that it may be.
         of: &'static [&'static str],
-        /// Where nothing is said.
+        /// The value where the user gives none; none where it depends on something.
         default: Option<&'static str>,
     },
     /// Anything written, which the method itself reads.
     Text {
         /// One that is right.
         example: &'static str,
-        /// Where nothing is said.
+        /// The value where the user gives none; none where it depends on something.
         default: Option<&'static str>,
     },
 }

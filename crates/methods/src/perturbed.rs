@@ -99,7 +99,7 @@ impl<'a> PerturbedPredictions<'a> {
         self.seen.len()
     }
 
-    /// The whole text.
+    /// What the model gives for the whole text, with nothing hidden.
     pub fn whole(&mut self) -> Result<Outcome> {
         Ok(self.outcomes(&[Set::new()])?.swap_remove(0))
     }

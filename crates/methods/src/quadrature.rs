@@ -16,7 +16,7 @@ pub enum QuadratureRule {
     Trapezoid,
     /// The left end of each of n intervals.
     Left,
-    /// The right end.
+    /// The right end of each of n intervals.
     Right,
     /// The middle of each step.
     Middle,

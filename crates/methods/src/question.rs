@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Question<'a> {
     /// The model that is asked.
     pub model: &'a dyn Model,
-    /// Runs and counts.
+    /// The driver that runs the model's rows and counts them.
     pub driver: &'a Driver,
     /// The text, with edits at its input where it is to be explained elsewhere than where it lies.
     pub row: Row,
@@ -29,7 +29,7 @@ pub struct Question<'a> {
     pub masker: Option<Masker>,
     /// What the units are.
     pub kind: Units,
-    /// Of everything random.
+    /// The seed of all random numbers, a whole number from 0 up; the same seed gives the same numbers again.
     pub seed: u64,
     /// What the model answers for the text as it is, where that is known already; none after a change of model or text.
     pub output: Option<Arc<Logits>>,
@@ -119,7 +119,7 @@ impl<'a> Question<'a> {
         self.masker.clone().unwrap_or_else(|| Masker::suited(self))
     }
 
-    /// The model's inside.
+    /// The model as one whose inside can be read; an error where it is a black box.
     pub fn open(&self) -> Result<&'a dyn Open> {
         self.model.require_open()
     }
@@ -256,7 +256,7 @@ pub(crate) fn words_or_input(model: &dyn Model) -> Site {
 /// How a site's values become one score a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduce {
-    /// The signed sum.
+    /// The sum of a token's values, with their signs.
     Sum,
     /// The Euclidean length of a token's values.
     L2,

@@ -30,16 +30,16 @@ pub struct RawAttribution {
 pub enum RawScores {
     /// One an element of the site, and how they become one a token where the user does not say otherwise.
     Elements(Array, Reduce),
-    /// One a token.
+    /// One score for each token.
     Tokens(Vec<f64>),
-    /// One a unit of the job.
+    /// One score for each unit of the job.
     Units(Vec<f64>),
 }
 
 /// What scores should sum to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Claim {
-    /// Of all scores, special tokens included.
+    /// The sum that all scores should have, special tokens included, in units of F.
     pub difference: f64,
     /// What biases and constants took, where the method books it.
     pub bias: Option<f64>,

@@ -14,13 +14,13 @@ pub(crate) const LIMIT: f64 = 4.0 * 2e-6;
 
 /// A case with its model.
 pub(crate) struct Recorded {
-    pub(crate) case: Given,
+    pub(crate) case: RecordedCase,
     pub(crate) model: Opened,
 }
 
-pub(crate) struct Given(Case);
+pub(crate) struct RecordedCase(Case);
 
-impl std::ops::Deref for Given {
+impl std::ops::Deref for RecordedCase {
     type Target = Case;
 
     fn deref(&self) -> &Case {
@@ -28,7 +28,7 @@ impl std::ops::Deref for Given {
     }
 }
 
-impl Given {
+impl RecordedCase {
     /// The parts of a given array along its first axis.
     pub(crate) fn slices(&self, name: &str) -> Vec<Array> {
         let all = &self.0.extra[name];
@@ -81,7 +81,7 @@ pub(crate) fn recorded(kind: &str) -> Vec<Recorded> {
         .filter(|case| case.method == kind && case.source != Source::CaptumOnly);
     let open = |case: Case| {
         let model = load(&case.folder, &LoadOptions { threads: 1, ..LoadOptions::default() }).unwrap();
-        Recorded { case: Given(case), model: Opened { model, driver: Driver::default() } }
+        Recorded { case: RecordedCase(case), model: Opened { model, driver: Driver::default() } }
     };
     cases.map(open).collect()
 }

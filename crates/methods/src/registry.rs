@@ -1,10 +1,10 @@
 //! The one list of methods. A new method is a file, its page, a `mod` line and an entry here.
 
 use crate::{
-    Arguments, Baseline, Corpus, Parameter, Question, RawAttribution, attacks, attention, gradient,
-    perturbation, rules, search,
+    Arguments, Baseline, Corpus, Parameter, Question, RawAttribution, SurveySize, attacks, attention,
+    gradient, perturbation, rules, search,
 };
-use crate::{configured, noise, parameter};
+use crate::{configured, noise, parameter, suggest_method};
 use exegete_core::report::{Item, Subject};
 use exegete_core::{Error, Result, Site};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub struct Info {
     pub prose: &'static str,
     /// What can be set, beside what [`Info::all_parameters`] adds to every method of its kind.
     pub parameters: &'static [Parameter],
-    /// What it promises.
+    /// The axioms that its scores promise to keep.
     pub axioms: &'static [Axiom],
     /// Whether positive and negative scores mean for and against.
     pub signed: bool,
@@ -160,8 +160,13 @@ pub trait CorpusMethod: Send + Sync {
     /// Its parameters as they are used.
     fn params(&self) -> BTreeMap<String, serde_json::Value>;
 
-    /// What it finds.
+    /// Finds what there is to find in a corpus, as items of a report.
     fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>>;
+
+    /// The most rows of the model that it runs, where it knows that beforehand.
+    fn most_rows(&self, _size: &SurveySize) -> Option<usize> {
+        None
+    }
 }
 
 /// Every method, in the order of their groups.
@@ -204,11 +209,8 @@ pub const METHODS: &[&Info] = &[
 /// The method of this name.
 pub fn find(name: &str) -> Result<&'static Info> {
     METHODS.iter().copied().find(|info| info.name == name).ok_or_else(|| {
-        let near = METHODS.iter().map(|info| info.name).min_by_key(|known| strsim::levenshtein(name, known));
-        Error::Request(format!(
-            "'{name}' is no method; did you mean {}? `exegete methods` lists them",
-            near.unwrap_or_default()
-        ))
+        let meant = suggest_method(name).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+        Error::Request(format!("'{name}' is no method; {meant}`exegete methods` lists them"))
     })
 }
 

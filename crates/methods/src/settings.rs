@@ -26,6 +26,13 @@ impl Settings {
         }
         Ok(settings)
     }
+
+    /// The words that set one of these parameters.
+    pub(crate) fn words_of(&self, known: &[&Parameter]) -> Vec<String> {
+        let knows = |key: &str| known.iter().any(|parameter| parameter.name == key);
+        let own = self.given.iter().filter(|(key, _)| knows(key));
+        own.map(|(key, value)| format!("{key}={value}")).collect()
+    }
 }
 
 /// Settings checked against the parameters of one method, or of one set of data. It reads its values by name; what was given

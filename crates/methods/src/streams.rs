@@ -13,11 +13,11 @@ pub enum Stream {
     Noise = 2,
     /// Orders of words, of `permutation_shap`.
     PermutationShap = 11,
-    /// Coalitions of `kernel_shap`.
+    /// The coalitions that `kernel_shap` draws.
     KernelShap = 12,
     /// Orders within the tree of `partition_shap`.
     PartitionShap = 13,
-    /// Rows of `lime`.
+    /// The rows that `lime` draws.
     Lime = 21,
     /// Rankings beside an explanation's own.
     Rankings = 101,
@@ -29,7 +29,7 @@ pub enum Stream {
     Infidelity = 104,
     /// Noise of the check `stability`.
     Stability = 105,
-    /// Draws of `anchors`.
+    /// The draws that `anchors` makes.
     Anchors = 201,
     /// Sets of words of `input_reduction`.
     InputReduction = 202,
@@ -111,6 +111,8 @@ mod tests {
     fn all_streams_differ() {
         let numbers: Vec<u64> = Stream::ALL.iter().map(|&stream| stream as u64).collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+        // Stream 0 is that of what lies below: see ARCHITECTURE.md.
+        assert!(!numbers.contains(&0));
         let many = [
             Stream::Parameters,
             Stream::Scores,

@@ -13,9 +13,9 @@ pub struct Words {
 /// A word as one model reads it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Word {
-    /// As it is written.
+    /// The word as it is written.
     pub text: String,
-    /// As it stands within a text.
+    /// The word as it stands within a text.
     pub tokens: Vec<Token>,
 }
 

@@ -53,6 +53,23 @@ fn a_table_by_hand() {
     assert!(check("a fault", &products[..], &expected[..], SIZE, 0.5).is_err());
 }
 
+/// One number of the table that is NaN, with and without the rectifier, which must not make 0 of it.
+#[test]
+fn a_planted_nan_is_noticed() {
+    for row in 0..4 {
+        let mut table = A;
+        table[row][2] = f64::NAN;
+        let (model, driver) = (Formula::new(&table, largest), Driver::default());
+        let job = Question::new(&model, &driver, Formula::row(4), Target::class(0));
+        for (set, expected) in [("relu=no", [1.0, 1.25, -0.75, 1.0]), ("relu=yes", [1.0, 1.25, 0.0, 1.0])] {
+            // Either the model refuses to go on, or the scores are not those of the table.
+            let found = grad_cam(&["place=words", set]).explain(&job).map(|found| tokens(&found));
+            let near = found.is_ok_and(|found| check("NaN", &found, &expected[..], SIZE, f64::MAX).is_ok());
+            assert!(!near, "row {row}, {set}");
+        }
+    }
+}
+
 /// Sums of neighbours: \[B, 4\] → \[B, 3\].
 fn pairs(tape: &mut Tape<f64>, x: Var<f64>) -> Var<f64> {
     let weight = Tensor::new(3, 4, vec![1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0]);

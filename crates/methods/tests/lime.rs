@@ -40,7 +40,7 @@ impl Model for Planted {
             let yes: f64 = if great { 0.9 } else { 0.2 };
             let score = |label: &str, prob: f64| ClassScore { label: label.into(), logit: None, prob };
             let scores = Scores::classes(vec![score("no", 1.0 - yes), score("yes", yes)]);
-            Ok(Prediction { scores, truncated: false })
+            Ok(Prediction { scores, truncated: false, unknown: 0 })
         };
         examples.iter().map(answer).collect()
     }

@@ -81,6 +81,23 @@ fn planted_walks_differ() {
     }
 }
 
+/// A text with a number that is NaN has no scores that agree with anything, whatever the way.
+#[test]
+fn a_planted_nan_is_noticed() {
+    let model = Formula::new(&[[f64::NAN], [3.0]], |tape, x| Formula::product(tape, &x, 0..2));
+    let driver = Driver::default();
+    let baselines = vec!["zero".parse().unwrap()];
+    let job = Question { baselines, ..Question::new(&model, &driver, Formula::row(2), Target::class(0)) };
+    for set in [&["steps=8"][..], &["steps=8", SEQUENTIAL]] {
+        let settings = Settings::parse(set).unwrap();
+        let method = ConfiguredMethod::new("integrated_gradients", settings).unwrap();
+        // Either the model refuses to go on, or the scores are no numbers.
+        let found = method.explain(&job).map(|found| elements(&found));
+        let near = |found: Vec<f64>| check("NaN", &found, &[1.5, 1.5], Of::Size(1.0), f64::MAX).is_ok();
+        assert!(!found.is_ok_and(near), "{set:?}");
+    }
+}
+
 /// min(1, x₁ + x₂): words that can stand for each other hide each other, as in leave-one-out.
 #[test]
 fn redundant_words_hide_each_other() {

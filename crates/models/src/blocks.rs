@@ -8,7 +8,7 @@ use exegete_core::Result;
 use exegete_engine::{Heads, Op, Scalar, Segments, Unary, Var};
 use std::sync::Arc;
 
-/// x·wᵀ + b.
+/// A linear layer: x·wᵀ + b.
 pub struct Linear<T> {
     /// The matrix, of shape \[O, I\].
     pub weight: Param<T>,
@@ -17,7 +17,7 @@ pub struct Linear<T> {
 }
 
 impl<T: Scalar> Linear<T> {
-    /// `path.weight` and `path.bias`.
+    /// Reads the layer from the weights `path.weight` and `path.bias`.
     pub fn load(w: &mut Weights<'_, T>, path: &str, input: usize, output: usize) -> Result<Self> {
         let weight = w.get(&format!("{path}.weight"), &[output, input])?;
         Ok(Self { weight, bias: Some(w.get(&format!("{path}.bias"), &[output])?) })
@@ -39,7 +39,7 @@ pub struct LayerNorm<T> {
 }
 
 impl<T: Scalar> LayerNorm<T> {
-    /// `path.weight` and `path.bias`.
+    /// Reads the norm from the weights `path.weight` and `path.bias`.
     pub fn load(w: &mut Weights<'_, T>, path: &str, width: usize, epsilon: f64) -> Result<Self> {
         let gain = w.get(&format!("{path}.weight"), &[width])?;
         Ok(Self { gain, bias: w.get(&format!("{path}.bias"), &[width])?, epsilon })
@@ -119,11 +119,11 @@ pub struct LayerNames {
     pub value: &'static str,
     /// Projection of the heads' contexts.
     pub attention_out: &'static str,
-    /// Norm after attention.
+    /// The norm after the attention block.
     pub attention_norm: &'static str,
-    /// First feed-forward product.
+    /// The first product of the feed-forward block.
     pub inner: &'static str,
-    /// Second feed-forward product.
+    /// The second product of the feed-forward block.
     pub outer: &'static str,
     /// Norm after the feed-forward block.
     pub output_norm: &'static str,

@@ -34,7 +34,7 @@ pub trait Network<T>: Send + Sync {
 
 /// The encoder that all families of today are built as: embeddings, layers with the norm after each block, a head.
 pub struct Encoder<T> {
-    /// Word, position, type.
+    /// The embeddings of words, positions and types.
     pub embeddings: Embeddings<T>,
     /// From the embedding width to the hidden width, where they differ.
     pub projection: Option<Linear<T>>,
@@ -145,14 +145,14 @@ pub(crate) fn at(n: usize, place: &str) -> Site {
 
 /// The sites of an encoder with their axes, in the order of computation.
 pub fn sites(c: &Config, task: &dyn Task) -> Sites {
-    let unit = Axis::Unit;
-    let embed = [Axis::Token, unit(c.embedding_size)];
+    let neurons = Axis::Neuron;
+    let embed = [Axis::Token, neurons(c.embedding_size)];
     let mut sites = vec![
         SiteInfo::new(WORDS, "embed", Role::Words, embed).cut(),
         SiteInfo::new(EMBED, "embed", Role::Embedding, embed).cut(),
     ];
     sites.extend((0..c.num_hidden_layers).flat_map(|n| PLACES.map(|place| layer_site(c, n, place))));
-    let pooled = SiteInfo::new(POOLED, "head", Role::Inner, [unit(c.hidden_size)]).carrying_all();
+    let pooled = SiteInfo::new(POOLED, "head", Role::Inner, [neurons(c.hidden_size)]).carrying_all();
     let logits = task.axes(&c.widths());
     sites.extend((logits.len() == 1).then_some(pooled));
     sites.push(SiteInfo::new(LOGITS, "head", Role::Outputs, logits).carrying_all());
@@ -161,19 +161,19 @@ pub fn sites(c: &Config, task: &dyn Task) -> Sites {
 
 fn layer_site(c: &Config, n: usize, place: &str) -> SiteInfo {
     let heads = Axis::Head(c.num_attention_heads);
-    let unit = Axis::Unit;
+    let neurons = Axis::Neuron;
     let (role, axes) = match place {
-        "attn.v" => (Role::Values, vec![Axis::Token, unit(c.hidden_size)]),
+        "attn.v" => (Role::Values, vec![Axis::Token, neurons(c.hidden_size)]),
         "attn.scores" => (Role::Inner, vec![heads, Axis::Token, Axis::Token]),
         "attn.probs" => (Role::Weights, vec![heads, Axis::Token, Axis::Token]),
         "attn.head" => {
-            let width = unit(c.hidden_size / c.num_attention_heads);
+            let width = neurons(c.hidden_size / c.num_attention_heads);
             (Role::Contexts, vec![Axis::Token, heads, width])
         }
-        "attn.out" => (Role::Mixed, vec![Axis::Token, unit(c.hidden_size)]),
-        "ffn.inner" => (Role::Inner, vec![Axis::Token, unit(c.intermediate_size)]),
-        "out" => (Role::LayerOutput, vec![Axis::Token, unit(c.hidden_size)]),
-        _ => (Role::Inner, vec![Axis::Token, unit(c.hidden_size)]),
+        "attn.out" => (Role::Mixed, vec![Axis::Token, neurons(c.hidden_size)]),
+        "ffn.inner" => (Role::Inner, vec![Axis::Token, neurons(c.intermediate_size)]),
+        "out" => (Role::LayerOutput, vec![Axis::Token, neurons(c.hidden_size)]),
+        _ => (Role::Inner, vec![Axis::Token, neurons(c.hidden_size)]),
     };
     let info = SiteInfo::new(at(n, place), format!("layer.{n}"), role, axes);
     if role == Role::LayerOutput { info.cut() } else { info }

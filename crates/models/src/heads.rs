@@ -5,7 +5,8 @@ use crate::config::Config;
 use crate::encoder::{LOGITS, POOLED};
 use crate::run::Run;
 use crate::weights::{Param, Weights};
-use exegete_core::{Error, Result, Task};
+use exegete_core::task::HeadForm;
+use exegete_core::{Axis, Error, Result, Task};
 use exegete_engine::{Op, Scalar, Unary, Var};
 
 /// What a family calls the parts of its heads, and how they are activated; `{root}` is the encoder's own prefix.
@@ -19,7 +20,7 @@ pub struct HeadNames {
     pub out: &'static str,
     /// The dense layer of the bare encoder's pooled vector, where the family has one.
     pub pooler: Option<&'static str>,
-    /// The masked-LM head.
+    /// The parameters of the masked-LM head.
     pub mask: MaskNames,
 }
 
@@ -87,25 +88,28 @@ impl<T: Scalar> Head<T> {
         let (hidden, classes) = (c.hidden_size, c.labels().len());
         let dense = w.path(names.dense);
         let pooler = names.pooler.map(|path| w.path(path));
-        let class = task.spelling().map(|spelling| spelling.head);
-        Ok(match class {
-            Some(Some("SequenceClassification")) => Self::Sequence {
+        Ok(match task.spelling().map(|spelling| spelling.form) {
+            Some(HeadForm::Text) => Self::Sequence {
                 dense: Dense {
                     linear: Linear::load(w, &dense, hidden, hidden)?,
                     activation: names.dense_activation,
                 },
                 out: Linear::load(w, names.out, hidden, classes)?,
             },
-            Some(Some("TokenClassification")) => Self::Token(Linear::load(w, "classifier", hidden, classes)?),
-            Some(Some("QuestionAnswering")) => Self::Token(Linear::load(w, "qa_outputs", hidden, 2)?),
-            Some(Some("MaskedLM")) => Self::load_mask(w, &names.mask, word, c)?,
-            Some(None) => Self::Bare(match &pooler {
+            Some(HeadForm::Tokens(path)) => {
+                let [Axis::Token, Axis::Class(classes)] = task.axes(&c.widths())[..] else {
+                    return Err(Error::Unsupported(format!("{} gives no classes of tokens", task.title())));
+                };
+                Self::Token(Linear::load(w, path, hidden, classes)?)
+            }
+            Some(HeadForm::Vocabulary) => Self::load_mask(w, &names.mask, word, c)?,
+            Some(HeadForm::Pooled) => Self::Bare(match &pooler {
                 Some(path) if w.contains(&format!("{path}.weight")) => {
                     Some(Dense { linear: Linear::load(w, path, hidden, hidden)?, activation: Unary::Tanh })
                 }
                 _ => None,
             }),
-            _ => return Err(Error::Unsupported(format!("no encoder has a head for {}", task.title()))),
+            None => return Err(Error::Unsupported(format!("no encoder has a head for {}", task.title()))),
         })
     }
 

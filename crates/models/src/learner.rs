@@ -28,9 +28,9 @@ impl<T: Real> Learner for Opened<T> {
     }
 
     fn gradient(&self, rows: &[Row], labels: &[Label], select: &[String]) -> Result<(Vec<f64>, Vec<Array>)> {
-        let lesson = LossBatch::new(rows, labels, select);
+        let batch = LossBatch::new(rows, labels, select);
         let Pulled { losses, gradients, .. } =
-            self.pulled(&self.parts.ctx, &*self.parts.network, &lesson, 1.0)?;
+            self.pulled(&self.parts.ctx, &*self.parts.network, &batch, 1.0)?;
         let losses = losses.value.data().iter().map(|x| x.value()).collect();
         Ok((losses, self.arrays(select, &gradients, |x| x.value())))
     }
@@ -47,8 +47,8 @@ impl<T: Real> Learner for Opened<T> {
         }
         // Sequences are packed, so a row alone costs what it costs in a batch.
         let one = |ctx: &Arc<Context<T>>, i: usize| {
-            let lesson = LossBatch::new(&rows[i..=i], &labels[i..=i], select);
-            let pulled = self.pulled(ctx, &*self.parts.network, &lesson, 1.0)?;
+            let batch = LossBatch::new(&rows[i..=i], &labels[i..=i], select);
+            let pulled = self.pulled(ctx, &*self.parts.network, &batch, 1.0)?;
             Ok::<_, Error>(self.arrays(select, &pulled.gradients, |x| x.value()))
         };
         let (ctx, all): (_, Vec<usize>) = (&self.parts.ctx, (0..rows.len()).collect());
@@ -77,8 +77,8 @@ impl<T: Real> Learner for Opened<T> {
     fn hvp(&self, rows: &[Row], labels: &[Label], select: &[String], v: &[Array]) -> Result<Vec<Array>> {
         let duals = self.duals()?;
         let network = duals.along(&self.parts, &self.directions(select, v)?)?;
-        let lesson = LossBatch::new(rows, labels, select);
-        let pulled = self.pulled(&duals.ctx, &*network, &lesson, 1.0)?;
+        let batch = LossBatch::new(rows, labels, select);
+        let pulled = self.pulled(&duals.ctx, &*network, &batch, 1.0)?;
         Ok(self.arrays(select, &pulled.gradients, |x| x.tangent()))
     }
 }
@@ -104,13 +104,13 @@ impl<'a, T: Scalar> LossBatch<'a, T> {
     }
 }
 
-/// What a lesson brought.
+/// What a batch gave: its losses and their gradients.
 pub(crate) struct Pulled<S> {
-    /// Of every row.
+    /// The loss of every row.
     pub(crate) losses: Var<S>,
-    /// Of each selected parameter that was used.
+    /// The gradient of each selected parameter that was used.
     pub(crate) gradients: Vec<Option<Tensor<S>>>,
-    /// At the word vectors of all rows, laid end to end.
+    /// The gradient at the word vectors of all rows, laid end to end.
     pub(crate) words: Option<Tensor<S>>,
 }
 
@@ -120,9 +120,9 @@ impl<T: Real> Opened<T> {
         &self,
         ctx: &Arc<Context<S>>,
         network: &dyn Network<S>,
-        lesson: &LossBatch<'_, S>,
+        batch: &LossBatch<'_, S>,
     ) -> Result<(Var<S>, Finished<S>)> {
-        let &LossBatch { rows, labels, select, words, keep, objective, noise } = lesson;
+        let &LossBatch { rows, labels, select, words, keep, objective, noise } = batch;
         if let Some(name) = select.iter().find(|name| !self.parts.params.contains_key(*name)) {
             return Err(unknown(name));
         }
@@ -146,15 +146,15 @@ impl<T: Real> Opened<T> {
         &self,
         ctx: &Arc<Context<S>>,
         network: &dyn Network<S>,
-        lesson: &LossBatch<'_, S>,
+        batch: &LossBatch<'_, S>,
         weight: f64,
     ) -> Result<Pulled<S>> {
-        let (losses, finished) = self.lost(ctx, network, lesson)?;
-        let mut pulled = Pulled { losses, gradients: vec![None; lesson.select.len()], words: None };
+        let (losses, finished) = self.lost(ctx, network, batch)?;
+        let mut pulled = Pulled { losses, gradients: vec![None; batch.select.len()], words: None };
         let Some(node) = pulled.losses.node else { return Ok(pulled) };
         let rows = pulled.losses.value.rows();
         let seed = Tensor::new(rows, 1, vec![S::from_f64(weight); rows]);
-        let words = match lesson.words {
+        let words = match batch.words {
             true => finished.kept[&network.sites().words()?].var.node,
             false => None,
         };

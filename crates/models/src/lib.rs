@@ -51,7 +51,7 @@ use std::sync::Arc;
 /// What a model computes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precision {
-    /// Single precision: fast.
+    /// Single precision, which is fast.
     #[default]
     F32,
     /// Double precision: for checking derivatives.

@@ -3,14 +3,14 @@ use crate::checkpoint::MappedFiles;
 use crate::duals::Duals;
 use crate::encoder::Network;
 use crate::forward;
-use crate::pass::Done;
+use crate::pass::{Done, work};
 use crate::run::{Finished, Request};
 use crate::tokenizer::Tokenize;
 use crate::weights::{Param, Replaced, Weights, check_shapes, matrix};
 use exegete_core::task::Reading;
 use exegete_core::{
     Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, ParameterGroup, Pass, Plan,
-    Prediction, Record, Result, Row, Scores, Site, Sites,
+    Prediction, Record, Result, Row, Scores, Site, Sites, Tangents,
 };
 use exegete_engine::{Context, Dual, Real, Scalar, Tensor};
 use std::collections::BTreeMap;
@@ -170,16 +170,19 @@ impl<T: Real> Open for Opened<T> {
         if done.finite() { Ok(Box::new(done)) } else { Err(self.not_finite(rows)) }
     }
 
-    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {
+    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Tangents> {
         self.check_directions(rows, site, directions)?;
         let duals = self.duals()?;
         let tangent = |&t: &f32| Dual { v: T::default(), t: T::from_f64(t.into()) };
         let shifts = directions.iter().map(|d| d.data.iter().map(tangent).collect()).collect();
         let plan = Plan { keep: keep.to_vec(), start: None, record: Record::Nothing };
         let request = Request { shifts: Some((site, shifts)), ..Request::new(rows, &plan) };
+        let before = duals.ctx.counts();
+        duals.ctx.reset_peak();
         let finished = self.run(&duals.ctx, &*duals.network, request)?;
+        let work = work(finished.tape.ops(), before, duals.ctx.counts());
         let sites = keep.iter().copied().chain([finished.outputs]);
-        Ok(sites.map(|site| finished.arrays(site, |x| x.tangent())).collect())
+        Ok(Tangents { moved: sites.map(|site| finished.arrays(site, |x| x.tangent())).collect(), work })
     }
 
     fn scores(&self, encoded: &Encoded, logits: &Logits) -> Result<Scores> {

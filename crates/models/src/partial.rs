@@ -29,7 +29,7 @@ pub enum FilePlace {
 }
 
 impl Partial {
-    /// Starts a file.
+    /// Starts a file beside the one that it will replace.
     pub fn create(target: &Path) -> io::Result<Self> {
         let FilePlace::File { path: own, permissions } = place(target)? else {
             // Nothing is cut off: what is behind a descriptor may be a file with something in it.

@@ -174,13 +174,15 @@ impl<T: Real> Pass for Done<T> {
     }
 
     fn work(&self) -> Work {
-        let now = self.ctx.counts();
-        Work {
-            ops: self.pieces.iter().map(|piece| piece.finished.tape.ops()).sum(),
-            flops: now.flops - self.before.flops,
-            peak_bytes: now.peak_bytes.saturating_sub(self.before.live_bytes),
-        }
+        let ops = self.pieces.iter().map(|piece| piece.finished.tape.ops()).sum();
+        work(ops, self.before, self.ctx.counts())
     }
+}
+
+/// What was done between two counts, with the operations on the tapes.
+pub(crate) fn work(ops: usize, before: Counts, now: Counts) -> Work {
+    let peak_bytes = now.peak_bytes.saturating_sub(before.live_bytes);
+    Work { ops, flops: now.flops - before.flops, peak_bytes }
 }
 
 impl<T: Scalar> Finished<T> {

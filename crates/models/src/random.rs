@@ -81,7 +81,38 @@ pub(crate) fn initial<T: Scalar>(name: &str, shape: &[usize], seed: u64, deviati
 
 /// Numbers between 0 and 1 that depend on a parameter's name and the seed alone.
 pub(crate) fn uniforms(name: &str, seed: u64) -> impl FnMut() -> f64 {
-    let seed = name.bytes().fold(seed, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed_of(name, seed));
     move || (f64::from(rng.next_u32()) + 0.5) / (f64::from(u32::MAX) + 1.0)
+}
+
+/// The seed of one parameter's numbers; every start depends on it, so it stays as it is.
+fn seed_of(name: &str, seed: u64) -> u64 {
+    name.bytes().fold(seed, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Sums of letters times powers of 31 can agree; those of names that models have do not.
+    #[test]
+    fn parameters_have_numbers_of_their_own() {
+        let size = BertSize { layers: 48, hidden: 4, heads: 2, inner: 4, vocabulary: 8 };
+        let model = random_bert(&size, &LoadOptions::default()).unwrap();
+        let bert = model.learner().unwrap().parameters().into_iter().map(|(name, _)| name);
+        let recurrent = ["ih", "hh"].into_iter().flat_map(|part| {
+            let layer =
+                move |n: usize| ["", "_reverse"].map(|end| format!("encoder.weight_{part}_l{n}{end}"));
+            (0..9).flat_map(layer)
+        });
+        let names: Vec<String> = bert.chain(recurrent).collect();
+        assert!(names.len() > 700, "{}", names.len());
+        for seed in [0, 7] {
+            let seeds: BTreeSet<u64> = names.iter().map(|name| seed_of(name, seed)).collect();
+            assert_eq!(seeds.len(), names.len(), "seed {seed}");
+        }
+        // As in any such sum: the test would see it.
+        assert_eq!(seed_of("Aa", 0), seed_of("BB", 0));
+    }
 }

@@ -3,7 +3,7 @@
 use exegete_core::{Error, LrpRule, Record, Result, Rules, Seed};
 use exegete_engine::{Deconvolution, DeepLift, Gradient, GuidedBackprop, Real, RuleTable, Shares};
 
-/// The engine's table.
+/// The engine's table for these rules.
 pub(crate) fn table<T: Real>(rules: Rules) -> Box<dyn RuleTable<T>> {
     match rules {
         Rules::Gradient => Box::new(Gradient),

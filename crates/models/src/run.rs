@@ -56,7 +56,7 @@ impl<'a, T> Request<'a, T> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Noise<'a> {
     pub(crate) rates: Rates,
-    /// One a row.
+    /// The key of each row's random masks.
     pub(crate) keys: &'a [u64],
 }
 
@@ -184,11 +184,16 @@ impl<'a, T: Scalar> Run<'a, T> {
     /// A place where a run can start: computes the value, takes it from the rows, or skips it as upstream of the start.
     pub fn cut(&mut self, site: Site, compute: impl FnOnce(&mut Self) -> Result<Var<T>>) -> Result<Var<T>> {
         let value = match self.start {
-            Some(start) if self.sites.order(site) < start => return Ok(Tensor::new(0, 0, Vec::new()).into()),
+            Some(_) if self.skips(site) => return Ok(Tensor::new(0, 0, Vec::new()).into()),
             Some(_) if self.plan.start == Some(site) => self.start_value(site)?,
             _ => compute(self)?,
         };
         self.site(site, value)
+    }
+
+    /// Whether a place lies before the start, so that its value is not there.
+    pub fn skips(&self, site: Site) -> bool {
+        self.start.is_some_and(|start| self.sites.order(site) < start)
     }
 
     /// The rows' own values at the start; their shapes were checked before.
@@ -197,8 +202,12 @@ impl<'a, T: Scalar> Run<'a, T> {
         let data: Vec<T> =
             given.flat_map(|start| start.data.iter().map(|&x| T::from_f64(x.into()))).collect();
         // Values that have a row for each token, or sentence, or only one for the text.
-        let first =
-            self.sites.get(site)?.axes.first().filter(|axis| !matches!(axis, Axis::Unit(_) | Axis::Class(_)));
+        let first = self
+            .sites
+            .get(site)?
+            .axes
+            .first()
+            .filter(|axis| !matches!(axis, Axis::Neuron(_) | Axis::Class(_)));
         let lens = |axis: &Axis| self.rows.iter().map(|row| axis.len(&row.encoded)).sum();
         let rows = first.map_or(self.rows.len(), lens);
         Ok(Tensor::new(rows, data.len() / rows.max(1), data).into())

@@ -1,5 +1,5 @@
 use crate::checkpoint::MappedFiles;
-use exegete_core::{Error, ParameterGroup, Result};
+use exegete_core::{Error, GroupKind, ParameterGroup, Result};
 use exegete_engine::{Dual, PanelBudget, Real, Scalar, Tensor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl<'a, T: Scalar> Weights<'a, T> {
             panels: None,
             root: "",
             taken: BTreeMap::new(),
-            open: ParameterGroup { name: WHOLE.into(), parameters: Vec::new() },
+            open: ParameterGroup { name: WHOLE.into(), kind: GroupKind::Part, parameters: Vec::new() },
             closed: Vec::new(),
             ignored: BTreeSet::new(),
         }
@@ -82,7 +82,17 @@ impl<'a, T: Scalar> Weights<'a, T> {
 
     /// Opens a group: what is handed out from here on belongs to it, except what another group had first.
     pub fn group(&mut self, name: impl Into<String>) {
-        let open = ParameterGroup { name: name.into(), parameters: Vec::new() };
+        self.group_of(GroupKind::Part, name);
+    }
+
+    /// Opens the group of the head, which comes last.
+    pub fn head(&mut self) {
+        self.group_of(GroupKind::Head, ParameterGroup::HEAD);
+    }
+
+    /// Opens a group that is more than one part of many.
+    pub fn group_of(&mut self, kind: GroupKind, name: impl Into<String>) {
+        let open = ParameterGroup { name: name.into(), kind, parameters: Vec::new() };
         self.closed.push(std::mem::replace(&mut self.open, open));
     }
 

@@ -346,6 +346,22 @@ fn labels_that_do_not_fit_are_refused_by_what_is_wrong() {
     assert_eq!(error, "the model has no parameter 'nothing'");
 }
 
+/// A loss or one element of a gradient that is no number is seen in every kind.
+#[test]
+fn a_planted_nan_is_noticed() {
+    for case in cases(Precision::F32, 1) {
+        let (losses, gradients) = case.gradient();
+        let mut faulty = losses.clone();
+        faulty[0] = f64::NAN;
+        assert!(check("losses", &faulty, &losses, Of::Each(1.0), f64::MAX).is_err());
+        for (name, gradient) in case.golden.parameters.iter().zip(&gradients) {
+            let mut faulty = gradient.clone();
+            *faulty.data.last_mut().unwrap() = f32::NAN;
+            assert!(check(name, &faulty, gradient, Of::Largest(1.0), f64::MAX).is_err(), "{name}");
+        }
+    }
+}
+
 /// The comparison with transformers can fail: a label that is one class off is seen in every kind.
 #[test]
 fn another_label_is_another_loss() {

@@ -10,7 +10,8 @@ use exegete_core::{
 };
 use exegete_models::{BertSize, LoadOptions, Precision, load, load_default, random_bert};
 use exegete_testkit::golden::{Golden, folders, root};
-use exegete_testkit::{Comparison, Of, close};
+use exegete_testkit::{Comparison, Of, close, passes};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -70,7 +71,7 @@ fn deep_lift(model: &dyn Model, pairs: &[Row], rules: Rules) -> Comparison {
     let sites = sites(model);
     let plan = Plan { record: Record::Paired, ..Plan::keep(sites.clone()) };
     let mut comparison = Comparison::default();
-    let mut visit = |_, pass: &dyn Pass| {
+    let visit = |_: Range<usize>, pass: &dyn Pass| {
         let found = pass.backward(&seeds(pass, 2), &sites, rules)?;
         for (site, multipliers) in sites.iter().zip(&found) {
             for text in (0..multipliers.len()).step_by(2) {
@@ -84,7 +85,7 @@ fn deep_lift(model: &dyn Model, pairs: &[Row], rules: Rules) -> Comparison {
         }
         Ok(())
     };
-    Driver::default().passes(model.open().unwrap(), pairs, &plan, &mut visit).unwrap();
+    passes(&Driver::default(), model, pairs, &plan, visit).unwrap();
     comparison
 }
 
@@ -93,7 +94,7 @@ fn relevance(model: &dyn Model, rows: &[Row], lrp: LrpRule) -> Comparison {
     let sites = sites(model);
     let plan = Plan { record: Record::Lowered, ..Plan::keep(sites.clone()) };
     let mut comparison = Comparison::default();
-    let mut visit = |_, pass: &dyn Pass| {
+    let visit = |_: Range<usize>, pass: &dyn Pass| {
         let seeds = seeds(pass, 1);
         let found = pass.backward(&seeds, &sites, Rules::Lrp(lrp))?;
         for (site, multipliers) in sites.iter().zip(&found) {
@@ -108,7 +109,7 @@ fn relevance(model: &dyn Model, rows: &[Row], lrp: LrpRule) -> Comparison {
         }
         Ok(())
     };
-    Driver::default().passes(model.open().unwrap(), rows, &plan, &mut visit).unwrap();
+    passes(&Driver::default(), model, rows, &plan, visit).unwrap();
     comparison
 }
 
@@ -244,11 +245,11 @@ fn pairs_come_back_in_the_order_they_were_given() {
     let plan = Plan { record: Record::Paired, ..Plan::keep([Site::named("embed.word")]) };
     let lifted = |driver: &Driver| {
         let mut all = Vec::new();
-        let visit = &mut |_, pass: &dyn Pass| {
+        let visit = |_: Range<usize>, pass: &dyn Pass| {
             all.extend(pass.backward(&seeds(pass, 2), &[Site::named("embed.word")], RESCALE)?.remove(0));
             Ok(())
         };
-        driver.passes(open, &rows, &plan, visit).unwrap();
+        passes(driver, &*model, &rows, &plan, visit).unwrap();
         all
     };
     let together = lifted(&Driver::default());
@@ -297,11 +298,11 @@ fn pairs_are_resumed() {
     let whole = lift(&*open.forward(&rows, &plan).unwrap());
     let mut resumed = Vec::new();
     let driver = Driver::default();
-    let visit = &mut |_, pass: &dyn Pass| {
+    let visit = |_: Range<usize>, pass: &dyn Pass| {
         resumed.extend(lift(pass));
         Ok(())
     };
-    driver.passes(open, &rows, &plan, visit).unwrap();
+    passes(&driver, &*model, &rows, &plan, visit).unwrap();
     assert_eq!(driver.spent().forward_rows, rows.len() + 2, "two texts once, then every row");
     assert_eq!((whole.len(), resumed.len()), (rows.len(), rows.len()));
     for (i, (a, b)) in whole.iter().zip(&resumed).enumerate() {
@@ -320,7 +321,7 @@ fn what_does_not_fit_together_is_refused() {
     let gradient = Plan::gradient([Site::named("embed.word")]);
     let forward = |rows: &[Row]| open.forward(rows, &paired).map(drop).unwrap_err().to_string();
     let driven =
-        |rows: &[Row]| Driver::default().passes(open, rows, &paired, &mut |_, _| Ok(())).unwrap_err();
+        |rows: &[Row]| passes(&Driver::default(), &*model, rows, &paired, |_, _| Ok(())).unwrap_err();
     let backward = |plan: &Plan, step: usize, rules: Rules| {
         let pass = open.forward(&[short.clone(), zero(&short)], plan).unwrap();
         let found = pass.backward(&seeds(&*pass, step), &[Site::named("embed.word")], rules);

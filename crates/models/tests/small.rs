@@ -3,8 +3,9 @@
 
 use exegete_core::conformance::{ConformanceSubject, check};
 use exegete_core::{Array, Change, Edit, Example, Label, Model, Pick, Plan, Record, Row, Rules, Seed, Site};
+use exegete_models::small::SmallConfig;
 use exegete_models::{LoadOptions, Precision, load};
-use exegete_testkit::{Comparison, Fault, Faulty, Of, close, golden};
+use exegete_testkit::{Comparison, Fault, Faulty, Of, check as within, close, golden};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -93,8 +94,24 @@ fn found(model: &dyn Model, case: &Case, rows: &[Row], first: usize) -> BTreeMap
     found
 }
 
+/// What a model will hold is known before any of it is made, and absurd sizes do not wrap around.
+#[test]
+fn parameters_are_counted_before_they_are_made() {
+    for case in cases() {
+        let model = open(&case.folder, Precision::F32);
+        let held = |(_, shape): &(String, Vec<usize>)| shape.iter().product::<usize>() as u128;
+        let held: u128 = model.learner().unwrap().parameters().iter().map(held).sum();
+        let read = |name: &str| std::fs::read_to_string(case.folder.join(name)).unwrap();
+        let config = SmallConfig::parse("config.json", read("config.json")).unwrap();
+        assert_eq!(config.parameters(read("vocab.txt").lines().count()), held, "{}", case.folder.display());
+    }
+    let vast =
+        SmallConfig::parse("c", r#"{"kind": "lstm", "hidden": 1000000, "labels": ["a", "b"]}"#).unwrap();
+    assert!(vast.parameters(10) > 8_000_000_000_000);
+}
+
 /// Everything recorded must be found, and everything found recorded.
-fn compare(case: &Case, found: &BTreeMap<String, Array>, within: f64) {
+fn compare(case: &Case, found: &BTreeMap<String, Array>) -> Comparison {
     let expected: BTreeMap<_, _> =
         case.values.iter().filter(|(name, _)| !name.starts_with("learned.")).collect();
     let place = case.folder.display();
@@ -105,9 +122,7 @@ fn compare(case: &Case, found: &BTreeMap<String, Array>, within: f64) {
         let found = Array { shape: expected.shape.clone(), data: found[name].data.clone() };
         comparison.compare(name, &found, expected, Of::Largest(1.0));
     }
-
-    let worst = comparison.check(within);
-    assert!(worst.is_ok(), "{place}: {worst:?}");
+    comparison
 }
 
 #[test]
@@ -120,9 +135,28 @@ fn every_site_and_its_gradient_are_those_of_pytorch() {
                 .iter()
                 .enumerate()
                 .flat_map(|(i, row)| found(&*model, &case, std::slice::from_ref(row), i));
-            compare(&case, &alone.collect(), limit);
-            compare(&case, &found(&*model, &case, &rows, 0), limit);
+            for found in [alone.collect(), found(&*model, &case, &rows, 0)] {
+                let worst = compare(&case, &found).check(limit);
+                assert!(worst.is_ok(), "{}: {worst:?}", case.folder.display());
+            }
         }
+    }
+}
+
+/// One NaN in one value or slope, and one in a loss or a parameter's gradient.
+#[test]
+fn a_planted_nan_is_noticed() {
+    for case in cases() {
+        let model = open(&case.folder, Precision::F32);
+        let sound = found(&*model, &case, &rows(&*model, &case), 0);
+        for name in sound.keys() {
+            let mut faulty = sound.clone();
+            *faulty.get_mut(name).unwrap().data.last_mut().unwrap() = f32::NAN;
+            assert!(compare(&case, &faulty).check(f64::MAX).is_err(), "{}: {name}", case.folder.display());
+        }
+        let mut losses = case.losses.clone();
+        losses[0] = f64::NAN;
+        assert!(within("losses", &losses, &case.losses, Of::Size(1.0), f64::MAX).is_err());
     }
 }
 
@@ -214,5 +248,35 @@ fn a_run_can_start_at_the_states() {
         for (again, whole) in again.logits().iter().zip(whole.logits()) {
             close(name, &again.data, &whole.data, Of::Size(1.0), 1e-6);
         }
+    }
+}
+
+/// A text that brings along what another model's attention came to gets that model's answer, and what is taken out of it
+/// leaves weights that sum to one again.
+#[test]
+fn imposed_weights_are_those_of_a_model_that_worked_them_out() {
+    let own = case("lstm-additive");
+    let config = std::fs::read_to_string(own.folder.join("config.json")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["model.safetensors", "vocab.txt"] {
+        std::fs::copy(own.folder.join(file), folder.path().join(file)).unwrap();
+    }
+    let config = config.replace("\"additive\"", "\"imposed\"");
+    std::fs::write(folder.path().join("config.json"), config).unwrap();
+    let (model, imposed) = (open(&own.folder, Precision::F64), open(folder.path(), Precision::F64));
+    let (inside, outside) = (model.open().unwrap(), imposed.open().unwrap());
+    let probs = Site::named("attn.probs");
+    for example in &own.examples {
+        let row = Row::new(inside.encode(example).unwrap());
+        let pass = inside.forward(std::slice::from_ref(&row), &Plan::keep([probs])).unwrap();
+        let weights = Some(pass.value(probs, 0).unwrap().data);
+        let given = Row::new(outside.encode(&Example { weights, ..example.clone() }).unwrap());
+        let found = outside.forward(std::slice::from_ref(&given), &Plan::keep([probs])).unwrap();
+        close("logits", &found.logits()[0].data, &pass.logits()[0].data, Of::Largest(0.0), LIMIT);
+        let mut cut = (*given.encoded).clone();
+        cut.tokens.remove(1);
+        let left = outside.forward(&[Row::new(cut)], &Plan::keep([probs])).unwrap().value(probs, 0).unwrap();
+        let sum: f32 = left.data.iter().sum();
+        assert!(left.data.is_empty() || (sum - 1.0).abs() < 1e-6, "{sum}");
     }
 }

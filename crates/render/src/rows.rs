@@ -16,7 +16,7 @@ pub(crate) fn for_reading(rows: &Rows) -> Table {
     let nested = |column: &&str| {
         rows.rows
             .iter()
-            .filter_map(|row| row.get(*column))
+            .filter_map(|row| row.get(column))
             .any(|value| matches!(cell(value), Cell::Empty) && !value.is_null())
     };
     let (hidden, shown): (Vec<&str>, Vec<&str>) = rows.columns().into_iter().partition(nested);
@@ -31,7 +31,7 @@ pub(crate) fn for_reading(rows: &Rows) -> Table {
 }
 
 fn table(rows: &Rows, columns: &[&str], most: usize) -> Table {
-    let row = |row: &Record| columns.iter().map(|column| row.get(*column).map_or(Cell::Empty, any)).collect();
+    let row = |row: &Record| columns.iter().map(|column| row.get(column).map_or(Cell::Empty, any)).collect();
     Table {
         name: rows.name.clone(),
         title: if rows.title.is_empty() { rows.name.replace('_', " ") } else { rows.title.clone() },

@@ -2,7 +2,7 @@
 
 use exegete_core::{
     Array, Card, Change, Edit, Encoded, Example, Logits, Model, Open, Pass, Plan, Prediction, Record, Result,
-    Row, Rules, Scores, Seed, Site, Sites, Work,
+    Row, Rules, Scores, Seed, Site, Sites, Tangents, Work,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -227,14 +227,14 @@ impl Open for Faulty {
         }))
     }
 
-    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {
-        let mut moved = self.sound()?.jvp(rows, site, directions, keep)?;
+    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Tangents> {
+        let mut found = self.sound()?.jvp(rows, site, directions, keep)?;
         match self.fault {
-            Fault::LongTangent => moved.iter_mut().flatten().for_each(|array| scale(array, 1.001)),
-            Fault::NanTangent => moved.iter_mut().flatten().for_each(|array| array.data[0] = f32::NAN),
+            Fault::LongTangent => found.moved.iter_mut().flatten().for_each(|array| scale(array, 1.001)),
+            Fault::NanTangent => found.moved.iter_mut().flatten().for_each(|array| array.data[0] = f32::NAN),
             _ => {}
         }
-        Ok(moved)
+        Ok(found)
     }
 
     fn scores(&self, encoded: &Encoded, logits: &Logits) -> Result<Scores> {

@@ -10,7 +10,7 @@ use crate::net::tokens_by;
 use exegete_core::task::{REGRESSION, Reading};
 use exegete_core::{
     Array, Axis, Card, Driver, Encoded, Error, Example, Logits, Model, Open, Pass, Plan, Prediction, Result,
-    Role, Row, Scores, Site, SiteInfo, Sites, Sizes,
+    Role, Row, Scores, Site, SiteInfo, Sites, Sizes, Tangents,
 };
 use exegete_engine::{Context, Op, Tape, Tensor, Unary, Var};
 use exegete_models::encoder::Network;
@@ -44,7 +44,7 @@ impl Formula {
     pub fn new<const W: usize>(vectors: &[[f64; W]], last: Function) -> Self {
         let table = Tensor::new(vectors.len(), W, vectors.as_flattened().to_vec());
         let sites = Sites::new(vec![
-            SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, Axis::Unit(W)]).cut(),
+            SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, Axis::Neuron(W)]).cut(),
             SiteInfo::new(LOGITS, "head", Role::Outputs, [Axis::Class(1)]).carrying_all(),
         ]);
         let card = Card {
@@ -67,7 +67,7 @@ impl Formula {
         let site = Site::named(name);
         self.network.inner = Some((site, units, inner));
         let role = if matches!(axis, Axis::Window(_)) { Role::Convolution } else { Role::Inner };
-        let own = SiteInfo::new(site, "inner", role, [axis, Axis::Unit(units)]).carrying_all();
+        let own = SiteInfo::new(site, "inner", role, [axis, Axis::Neuron(units)]).carrying_all();
         let mut sites: Vec<SiteInfo> = self.network.sites.iter().cloned().collect();
         sites.insert(1, own);
         self.network.sites = Sites::new(sites);
@@ -183,7 +183,7 @@ impl Open for Formula {
         exegete_models::forward(&self.ctx, &self.network, rows, plan)
     }
 
-    fn jvp(&self, _: &[Row], site: Site, _: &[Array], _: &[Site]) -> Result<Vec<Vec<Array>>> {
+    fn jvp(&self, _: &[Row], site: Site, _: &[Array], _: &[Site]) -> Result<Tangents> {
         Err(Error::Unsupported(format!("a formula has no tangents, not at {site} either")))
     }
 

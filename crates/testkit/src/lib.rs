@@ -30,7 +30,7 @@ pub use faulty::{Fault, Faulty};
 pub use formula::{Formula, Function};
 pub use net::{Dense, Net};
 pub use next_token::{NEXT_TOKEN, NextToken};
-pub use reading::{explaining, outputs, slopes};
+pub use reading::{explaining, outputs, passes, slopes};
 pub use schema::misfits;
 pub use toy::Toy;
 pub use worked::{Parameter, toy_attention, write_small, write_toy_attention};

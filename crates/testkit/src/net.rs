@@ -17,7 +17,7 @@ pub use layer::Dense;
 use exegete_core::task::{CLASSIFICATION, REGRESSION, Reading};
 use exegete_core::{
     Array, Card, Change, Driver, Edit, Encoded, Error, Example, Field, Logits, Model, Open, Pass, Plan,
-    Prediction, Result, Row, Scores, Site, Sites, Sizes, Span, Token,
+    Prediction, Result, Row, Scores, Site, Sites, Sizes, Span, Tangents, Token,
 };
 use exegete_engine::{Context, Unary};
 use exegete_models::encoder::Network;
@@ -115,7 +115,7 @@ pub(crate) fn tokens_by(example: &Example, id: impl Fn(&str) -> u32) -> Encoded 
         let token = |word: &str| {
             let start = word.as_ptr() as usize - text.as_ptr() as usize;
             let span = Some(Span { field, start, end: start + word.len() });
-            Token { id: id(word), type_id: 0, piece: word.into(), span, special: false }
+            Token { id: id(word), type_id: 0, piece: word.into(), span, special: false, weight: None }
         };
         text.split_whitespace().map(token).collect::<Vec<_>>()
     };
@@ -168,9 +168,9 @@ impl Open for Net {
     }
 
     /// By central differences, which are exact between the kinks of the published nets.
-    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {
+    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Tangents> {
         const STEP: f32 = 1.0 / 1024.0;
-        let read = |step: f32| -> Result<Vec<Vec<Array>>> {
+        let read = |step: f32| -> Result<Tangents> {
             let moved = |(row, direction): (&Row, &Array)| {
                 let by = direction.data.iter().map(|d| step * d).collect();
                 Ok(row.clone().edit(Edit::whole(site, Change::Add(Array::new(direction.shape.clone(), by)?))))
@@ -178,13 +178,16 @@ impl Open for Net {
             let rows = rows.iter().zip(directions).map(moved).collect::<Result<Vec<Row>>>()?;
             let pass = self.forward(&rows, &Plan::keep([keep, &[LOGITS]].concat()))?;
             let sites = keep.iter().chain(&[LOGITS]);
-            sites.map(|&site| (0..rows.len()).map(|row| pass.value(site, row)).collect()).collect()
+            let at = |&site: &Site| (0..rows.len()).map(|row| pass.value(site, row)).collect();
+            Ok(Tangents { moved: sites.map(at).collect::<Result<_>>()?, work: pass.work() })
         };
         let (mut ahead, behind) = (read(STEP)?, read(-STEP)?);
-        for (ahead, behind) in ahead.iter_mut().flatten().zip(behind.iter().flatten()) {
+        for (ahead, behind) in ahead.moved.iter_mut().flatten().zip(behind.moved.iter().flatten()) {
             let pairs = ahead.data.iter_mut().zip(&behind.data);
             pairs.for_each(|(ahead, behind)| *ahead = (*ahead - behind) / (2.0 * STEP));
         }
+        ahead.work.ops += behind.work.ops;
+        ahead.work.flops += behind.work.flops;
         Ok(ahead)
     }
 

@@ -40,7 +40,7 @@ use arithmetic::Classifier;
 use exegete_core::task::{CLASSIFICATION, Reading};
 use exegete_core::{
     Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, Pass, Plan, Prediction,
-    Result, Row, Scores, Site, Sites, Sizes, Span, Task, Token,
+    Result, Row, Scores, Site, Sites, Sizes, Span, Tangents, Task, Token, Work,
 };
 use language::Language;
 use parameters::Parameters;
@@ -120,7 +120,7 @@ impl Open for Toy {
                 let start = word.as_ptr() as usize - text.as_ptr() as usize;
                 let id = self.token_id(word).unwrap_or(0);
                 let span = Some(Span { field, start, end: start + word.len() });
-                tokens.push(Token { id, type_id: 0, piece: word.into(), span, special: false });
+                tokens.push(Token { id, type_id: 0, piece: word.into(), span, special: false, weight: None });
             }
         }
         if tokens.is_empty() {
@@ -151,19 +151,22 @@ impl Open for Toy {
         Ok(Box::new(ToyPass::run(&*self.stages, rows, plan)?))
     }
 
-    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Vec<Vec<Array>>> {
+    fn jvp(&self, rows: &[Row], site: Site, directions: &[Array], keep: &[Site]) -> Result<Tangents> {
         let stages = &*self.stages;
         let mut sites = keep.to_vec();
         sites.push(pass::output(stages));
-        let mut moved = vec![Vec::new(); sites.len()];
+        let (mut moved, mut work) = (vec![Vec::new(); sites.len()], Work::default());
         for (row, direction) in rows.iter().zip(directions) {
             let trace = Trace::run(stages, row, None)?;
             let tangents = trace.tangents(stages, pass::stage_of(stages, site)?, direction);
+            // Every stage once for its value and once for how it moves.
+            work.ops += 2 * stages.sites().len();
+            work.peak_bytes += 2 * tangents.iter().map(Vec::len).sum::<usize>() * size_of::<f64>();
             for (moved, site) in moved.iter_mut().zip(&sites) {
                 moved.push(trace.array(stages, pass::stage_of(stages, *site)?, &tangents));
             }
         }
-        Ok(moved)
+        Ok(Tangents { moved, work })
     }
 
     fn scores(&self, encoded: &Encoded, logits: &Logits) -> Result<Scores> {

@@ -1,11 +1,12 @@
 //! The driver keeps to its budget, resumes where it can, and counts.
 
 use exegete_core::{
-    Array, Change, Driver, Edit, Example, Model, Open, Outputs, Pass, Pick, Plan, Row, Rules, Seed, Site,
-    Target,
+    Advance, Array, Change, Driver, Edit, Example, Label, Model, Open, Outputs, Pass, Pick, Plan, Readout,
+    Result, Row, Rules, Seed, Site, Spent, Supervised, Target,
 };
-use exegete_testkit::{Toy, explaining, outputs, slopes};
-use std::sync::Arc;
+use exegete_testkit::{Toy, explaining, outputs, passes, slopes};
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 const OUT: Site = Site::named("layer.0.out");
 const INNER: Site = Site::named("layer.0.ffn.inner");
@@ -18,14 +19,13 @@ fn row(toy: &Toy, text: &str) -> Row {
 fn batches(driver: &Driver, toy: &Toy, rows: &[Row], plan: &Plan) -> Vec<usize> {
     let mut sizes = Vec::new();
     let mut next = 0;
-    driver
-        .passes(toy, rows, plan, &mut |range, pass| {
-            assert_eq!((range.start, range.len()), (next, pass.logits().len()));
-            next = range.end;
-            sizes.push(range.len());
-            Ok(())
-        })
-        .expect("rows within the budget");
+    let visit = |range: Range<usize>, pass: &dyn Pass| {
+        assert_eq!((range.start, range.len()), (next, pass.logits().len()));
+        next = range.end;
+        sizes.push(range.len());
+        Ok(())
+    };
+    passes(driver, toy, rows, plan, visit).expect("rows within the budget");
     assert_eq!(next, rows.len());
     sizes
 }
@@ -61,11 +61,11 @@ fn late_edits_cost_the_late_stages_only() {
         let rows: Vec<Row> = (0..2).map(|unit| text.clone().edit(edit(site, unit))).collect();
         let driver = Driver::default();
         let mut logits = Vec::new();
-        let visit = &mut |_, pass: &dyn Pass| {
+        let visit = |_: Range<usize>, pass: &dyn Pass| {
             logits.extend_from_slice(pass.logits());
             Ok(())
         };
-        driver.passes(&toy, &rows, plan, visit).unwrap();
+        passes(&driver, &toy, &rows, plan, visit).unwrap();
         assert_eq!(logits, toy.forward(&rows, &Plan::default()).unwrap().logits(), "{site}");
         (driver.spent().forward_rows, driver.spent().ops)
     };
@@ -120,8 +120,9 @@ fn errors_of_the_visitor_and_of_the_model_come_through() {
     let error =
         driver.read_all(&toy, &rows, &explaining(&toy, &Target::class(0), &[nowhere], &[])).unwrap_err();
     assert!(error.to_string().contains("layer.7.out"), "{error}");
-    let refuse = &mut |_, _: &dyn Pass| Err(exegete_core::Error::Request("enough".into()));
-    assert_eq!(driver.passes(&toy, &rows, &Plan::default(), refuse).unwrap_err().to_string(), "enough");
+    let refuse = |_: Range<usize>, _: &dyn Pass| Err(exegete_core::Error::Request("enough".into()));
+    let refused = passes(&driver, &toy, &rows, &Plan::default(), refuse).unwrap_err();
+    assert_eq!(refused.to_string(), "enough");
 }
 
 /// What was read before the stop is remembered, so that going on runs only the rest.
@@ -139,4 +140,67 @@ fn work_stops_when_told_to_and_goes_on_where_it_was() {
     driver.stop.store(false, std::sync::atomic::Ordering::Relaxed);
     assert_eq!(driver.read_all(&toy, &rows, &Outputs).unwrap(), whole);
     assert_eq!((one[0].clone(), driver.spent().forward_rows), (whole[0].clone(), 3));
+}
+
+/// How the first layer's output moves while the words move along a direction.
+struct Moving(Array);
+
+impl Readout for Moving {
+    type Value = Array;
+
+    fn plan(&self) -> Plan {
+        Plan::keep([OUT])
+    }
+
+    fn along(&self) -> Option<(Site, &Array)> {
+        Some((Site::named("embed.word"), &self.0))
+    }
+
+    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Array>> {
+        (0..rows.len()).map(|row| pass.value(OUT, row)).collect()
+    }
+}
+
+const LABELS: [Label; 3] = [Label::Class(0), Label::Class(1), Label::Class(1)];
+
+fn given<'a>(rows: &'a [Row], select: &'a [String]) -> Supervised<'a> {
+    Supervised { rows, labels: &LABELS, select }
+}
+
+/// Whoever waits is told after every batch, whatever the rows are run for, and what was spent is part of it.
+#[test]
+fn every_batch_is_told_with_what_it_cost() {
+    type Work = fn(&Driver, &Toy, &[Row]);
+    let told = |work: Work| {
+        let toy = Toy::default();
+        let rows: Vec<Row> =
+            ["good film", "bad film", "not good"].iter().map(|text| row(&toy, text)).collect();
+        let all = Arc::new(Mutex::new(Vec::new()));
+        let heard = all.clone();
+        let mut driver = Driver::default().watched(move |now: Advance| heard.lock().unwrap().push(now.spent));
+        driver.batch_tokens = 2;
+        work(&driver, &toy, &rows);
+        let all: Vec<Spent> = all.lock().unwrap().clone();
+        assert_eq!(all.last(), Some(&driver.spent()), "the last that was told is not the end");
+        all
+    };
+    let rows = |all: &[Spent]| all.iter().map(|spent| spent.forward_rows).collect::<Vec<_>>();
+    let moved = told(|driver, toy, rows| {
+        let words = toy.forward(&rows[..1], &Plan::keep([Site::named("embed.word")])).unwrap();
+        let direction = words.value(Site::named("embed.word"), 0).unwrap();
+        assert_eq!(driver.read_all(toy, rows, &Moving(direction)).unwrap().len(), rows.len());
+    });
+    assert_eq!(rows(&moved), [1, 2, 3]);
+    // Six stages, each with its value and how it moves.
+    assert_eq!(moved.iter().map(|spent| spent.ops).collect::<Vec<_>>(), [12, 24, 36]);
+    assert!(moved[0].peak_bytes > 0);
+    let lessons: [Work; 4] = [
+        |driver, toy, rows| drop(driver.gradient(toy, &given(rows, &[])).unwrap()),
+        |driver, toy, rows| driver.row_gradients(toy, &given(rows, &[]), &mut |_, _| Ok(())).unwrap(),
+        |driver, toy, rows| drop(driver.directional(toy, &given(rows, &[]), &[]).unwrap()),
+        |driver, toy, rows| drop(driver.hvp(toy, &given(rows, &[]), &[]).unwrap()),
+    ];
+    for lesson in lessons {
+        assert_eq!(rows(&told(lesson)), [1, 2, 3]);
+    }
 }

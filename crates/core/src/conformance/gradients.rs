@@ -42,7 +42,7 @@ pub(super) fn match_tangents(ground: &Ground, tally: &mut Tally) -> Result<()> {
         let site = trial.info.site;
         let direction = trial.noise_like(&ground.value(trial.info.site, trial.row)?);
         let rows = std::slice::from_ref(trial.row);
-        let moved = ground.exact.jvp(rows, site, std::slice::from_ref(&direction), &[site])?;
+        let moved = ground.exact.jvp(rows, site, std::slice::from_ref(&direction), &[site])?.moved;
         let [at_site, at_logits] = &moved[..] else {
             tally.demand(false, || format!("{site}: tangents at {} sites instead of 2", moved.len()));
             continue;

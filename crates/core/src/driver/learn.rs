@@ -24,7 +24,7 @@ impl Driver {
     pub fn gradient(&self, model: &dyn Model, given: &Supervised<'_>) -> Result<(Vec<f64>, Vec<Array>)> {
         let learner = learner(model)?;
         let (mut losses, mut sums) = (Vec::with_capacity(given.rows.len()), zeros(learner, given.select)?);
-        self.lessons(
+        self.each_piece(
             given,
             self.memory_bytes,
             &|row| learner.learning_bytes(row),
@@ -48,7 +48,7 @@ impl Driver {
     ) -> Result<()> {
         let learner = learner(model)?;
         let bytes = |row: &Row| learner.learning_bytes(row);
-        self.lessons(given, self.memory_bytes, &bytes, &mut |range, rows, labels| {
+        self.each_piece(given, self.memory_bytes, &bytes, &mut |range, rows, labels| {
             learner.row_gradients(rows, labels, given.select, &mut |row, gradient| {
                 sink(range.start + row, gradient)
             })?;
@@ -63,7 +63,7 @@ impl Driver {
         let mut slopes = Vec::with_capacity(given.rows.len());
         let bytes = |row: &Row| open.bytes(row, &Plan::default());
         // Every number has a tangent beside it.
-        self.lessons(given, self.memory_bytes / 2, &bytes, &mut |_, rows, labels| {
+        self.each_piece(given, self.memory_bytes / 2, &bytes, &mut |_, rows, labels| {
             slopes.extend(learner.directional(rows, labels, given.select, v)?);
             Ok(())
         })?;
@@ -76,7 +76,7 @@ impl Driver {
         let mut sums = zeros(learner, given.select)?;
         let bytes = |row: &Row| learner.learning_bytes(row);
         // Every number has a tangent beside it.
-        self.lessons(given, self.memory_bytes / 2, &bytes, &mut |_, rows, labels| {
+        self.each_piece(given, self.memory_bytes / 2, &bytes, &mut |_, rows, labels| {
             add(&mut sums, &learner.hvp(rows, labels, given.select, v)?);
             self.counter().backward_rows += rows.len();
             Ok(())
@@ -84,7 +84,8 @@ impl Driver {
         Ok(sums)
     }
 
-    fn lessons(
+    /// Hands over rows in pieces that fit the budget, and counts them.
+    fn each_piece(
         &self,
         given: &Supervised<'_>,
         memory_bytes: usize,
@@ -100,6 +101,7 @@ impl Driver {
             self.check_stop()?;
             visit(range.clone(), &rows[range.clone()], &labels[range.clone()])?;
             self.counter().forward_rows += range.len();
+            self.tell();
             Ok(())
         })
     }

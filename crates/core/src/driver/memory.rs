@@ -24,7 +24,7 @@ pub struct PredictionCache {
     young: HashMap<Key, Answer>,
     old: HashMap<Key, Answer>,
     young_bytes: usize,
-    keeper: Option<Box<dyn CacheStore>>,
+    store: Option<Box<dyn CacheStore>>,
 }
 
 /// An output larger than this is not remembered: the vocabulary at every token of a masked language model.
@@ -38,10 +38,10 @@ impl PredictionCache {
         Self { bytes, ..Self::default() }
     }
 
-    /// The same, handing every new answer to a keeper.
+    /// The same, handing every new answer to a store.
     #[must_use]
-    pub fn kept_by(mut self, keeper: Box<dyn CacheStore>) -> Self {
-        self.keeper = Some(keeper);
+    pub fn kept_by(mut self, store: Box<dyn CacheStore>) -> Self {
+        self.store = Some(store);
         self
     }
 
@@ -93,8 +93,8 @@ impl PredictionCache {
 
     /// Keeps new answers, and hands them to the store where there is one.
     pub(super) fn add(&mut self, answers: &[(Key, &Logits)]) -> Result<()> {
-        if let Some(keeper) = &mut self.keeper {
-            keeper.keep(answers)?;
+        if let Some(store) = &mut self.store {
+            store.keep(answers)?;
         }
         answers.iter().for_each(|(key, logits)| self.recall(*key, (*logits).clone()));
         Ok(())
@@ -138,7 +138,7 @@ pub(super) fn named(readout: &str) -> Key {
 impl fmt::Debug for PredictionCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let answers = self.young.len() + self.old.len();
-        f.debug_struct("Memory").field("answers", &answers).field("bytes", &self.bytes).finish()
+        f.debug_struct("PredictionCache").field("answers", &answers).field("bytes", &self.bytes).finish()
     }
 }
 
@@ -155,6 +155,8 @@ pub(super) fn key(fingerprint: &str, plain: bool, row: &Row) -> Option<Key> {
         fields.iter().for_each(|field| field.text.hash(&mut hasher));
     } else {
         row.encoded.tokens.iter().for_each(|token| (token.id, token.type_id).hash(&mut hasher));
+        let imposed = row.encoded.tokens.iter().filter_map(|token| token.weight);
+        imposed.for_each(|weight| weight.to_bits().hash(&mut hasher));
     }
     for Edit { site, at, change } in &row.edits {
         let Change::Zero = change else { return None };

@@ -204,7 +204,7 @@ impl<R: Readout> Known<'_, R> {
 /// A row as a text.
 fn example(row: &Row) -> Result<Example> {
     match row.edits.first() {
-        None => Ok(Example { fields: row.encoded.written(), label: None }),
+        None => Ok(Example { fields: row.encoded.written(), label: None, weights: None }),
         Some(edit) => Err(Error::Unsupported(format!(
             "a model that gives predictions only cannot be edited at {}",
             edit.site

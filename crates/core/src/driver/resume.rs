@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// A way to run rows from a cut that all their edits and kept sites lie behind.
 pub(super) struct Resumption {
-    /// Where to start.
+    /// The site at which these rows start.
     pub(super) cut: Site,
     /// Each text once, unedited.
     pub(super) bases: Vec<Row>,

@@ -14,12 +14,12 @@ pub struct Attribution {
     pub site: String,
     /// Every model token in order.
     pub tokens: Vec<TokenText>,
-    /// One a token.
+    /// The score of each model token, in their order.
     #[serde(serialize_with = "number::short_each")]
     pub token_values: Vec<f64>,
     /// Pieces of the text.
     pub units: Vec<UnitText>,
-    /// One a unit.
+    /// The score of each unit, in their order.
     #[serde(serialize_with = "number::short_each")]
     pub values: Vec<f64>,
     /// The standard error of each unit's value, where the method samples.

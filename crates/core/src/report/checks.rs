@@ -110,11 +110,11 @@ impl Checks {
 /// Whether scores add up: gap = |sum − difference| / max(|difference|, 0.1·Σ|score|).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Completeness {
-    /// Of all scores, special tokens included.
+    /// The sum of all scores, special tokens included, in units of F.
     pub sum: f64,
     /// What they should sum to.
     pub difference: f64,
-    /// The relative gap.
+    /// The gap between the two, as a share from 0 up.
     pub gap: f64,
     /// What biases and constants took of it, where the method books that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,9 +146,9 @@ impl Completeness {
 pub struct LayerSum {
     /// The layer's site by name.
     pub site: String,
-    /// Of the scores, and of what biases below took.
+    /// The sum of the layer's scores and of what biases below it took, in units of F.
     pub sum: f64,
-    /// As in [`Completeness`].
+    /// The gap to what they should sum to, as a share from 0 up, as in [`Completeness`].
     pub gap: f64,
 }
 
@@ -170,11 +170,11 @@ pub struct Hiding {
 pub struct Erasure {
     /// The share of units in each bin.
     pub bins: Vec<f64>,
-    /// By the explanation's own ranking.
+    /// The drops by the explanation's own ranking.
     pub own: UnitDrop,
-    /// By that ranking upside down.
+    /// The drops by that ranking upside down.
     pub reversed: UnitDrop,
-    /// By random rankings, one each.
+    /// The drops by random rankings, one for each ranking.
     pub random: Vec<UnitDrop>,
     /// The mean over bins of ln p(after) − ln p(before), by the explanation's own ranking, with p the probability of what
     /// was decided; none where nothing is.
@@ -197,7 +197,7 @@ impl Erasure {
 /// F before minus F after, by bin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitDrop {
-    /// One a bin.
+    /// The drop of F for each bin, in units of F.
     pub values: Vec<f64>,
     /// The mean of the drops over all bins.
     pub mean: f64,
@@ -231,11 +231,11 @@ pub struct Flip {
 /// Kendall's τ_b, with ties, and its two-sided p-value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankAgreement {
-    /// From −1 to 1; none where one side is all ties.
+    /// The rank correlation τ_b, from −1 to 1; none where one side is all ties.
     pub tau: Option<f64>,
     /// The chance of such a τ without any relation.
     pub p_value: Option<f64>,
-    /// On how many units.
+    /// How many units it was measured on.
     pub units: usize,
     /// F minus F without the unit, for each unit measured.
     pub drops: Vec<f64>,
@@ -284,13 +284,13 @@ pub struct Sensitivity {
 /// E\[(I·Φ − (F(x) − F(x − I)))²\] over random perturbations I.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Infidelity {
-    /// With the scores as they are.
+    /// The infidelity of the scores as they are.
     pub value: f64,
-    /// With the scores times the factor that serves them best.
+    /// The infidelity of the scores times the factor that serves them best.
     pub scaled: f64,
     /// That factor; below zero where the scores foretell the opposite.
     pub factor: f64,
-    /// With scores of zero: what knowing nothing costs.
+    /// The infidelity of scores of zero: what knowing nothing costs.
     pub zero: f64,
     /// How many I were drawn.
     pub samples: usize,

@@ -23,7 +23,7 @@ pub struct Edits {
     pub verdict: Verdict,
 }
 
-/// A changed text.
+/// A changed text, what was changed in it, and what the model says of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Edited {
     /// The text as it became.
@@ -32,7 +32,7 @@ pub struct Edited {
     pub swaps: Vec<Swap>,
     /// What the model says of it.
     pub prediction: Scores,
-    /// F of it.
+    /// The value F for the changed text.
     #[serde(serialize_with = "number::short")]
     pub value: f64,
     /// Whether it reaches the goal.
@@ -48,7 +48,7 @@ pub struct Swap {
     pub start: usize,
     /// One past the last; the start itself where something is put in.
     pub end: usize,
-    /// What stood there.
+    /// The text that stood there before; nothing where something is put in.
     pub before: String,
     /// What stands there now; nothing where it was taken out.
     pub after: String,

@@ -21,7 +21,7 @@ pub struct Map {
 pub struct MapLayer {
     /// The layer's site by name.
     pub site: String,
-    /// One a token.
+    /// The score of each token at this site.
     #[serde(serialize_with = "number::short_each")]
     pub token_values: Vec<f64>,
     /// For each token, how its score is spread over the units of the site.
@@ -42,7 +42,7 @@ pub struct Spread {
     pub lower: f64,
     /// Half of the values lie below it.
     pub median: f64,
-    /// Three quarters do.
+    /// The upper quartile: three quarters of the values lie below it.
     pub upper: f64,
     /// The largest value of all.
     pub max: f64,

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 /// How the rows of an item are drawn beside it. Every number of a picture stands in that item: a picture only names its
 /// columns, or for objects the fields, where `a.b` is the field b of a.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Picture {
     /// What it shows, for people.
     pub title: String,
@@ -17,13 +17,19 @@ pub struct Picture {
     /// The column whose values are drawn apart, by colour and mark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
+    /// What stands along the horizontal axis, with its unit; the column's name where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x_title: Option<String>,
+    /// What stands along the vertical axis, with its unit; the column's name where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y_title: Option<String>,
     /// The column whose words stand beside the marks, or the strength of a cell of a grid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
 }
 
 /// The shapes that rows can be drawn in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// How many rows have which `x`, apart by `series`.
@@ -36,8 +42,18 @@ pub enum Shape {
     Scatter,
     /// `y` over `x`, a line for each of `series`; an interval is drawn as a bar.
     Lines,
+    #[default]
     /// A bar of length `y` for each `x`, side by side for each of `series`.
     Bars,
     /// Cells at column `x` and row `y`, as dark as `of` is large.
     Grid,
+}
+
+impl Picture {
+    /// The columns that it names, with the field that names them.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let others = [("y", &self.y), ("series", &self.series), ("of", &self.of)];
+        let others = others.into_iter().filter_map(|(field, name)| Some((field, name.as_deref()?)));
+        std::iter::once(("x", self.x.as_str())).chain(others)
+    }
 }

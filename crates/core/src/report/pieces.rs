@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One model token as a report shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenText {
-    /// The vocabulary's string.
+    /// The token as the vocabulary writes it.
     pub piece: String,
     /// The bytes of the text; none for special tokens.
     pub text: Option<String>,

@@ -10,10 +10,10 @@ pub struct Bounded {
     /// The estimate, between the bounds.
     #[serde(serialize_with = "number::short")]
     pub value: f64,
-    /// The lower bound.
+    /// The lower bound of that share, from 0 to 1.
     #[serde(serialize_with = "number::short")]
     pub low: f64,
-    /// The upper bound.
+    /// The upper bound of that share, from 0 to 1.
     #[serde(serialize_with = "number::short")]
     pub high: f64,
 }

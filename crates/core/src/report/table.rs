@@ -1,6 +1,6 @@
 use super::Picture;
 use super::consistent::lengths;
-use crate::Result;
+use crate::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub struct Table {
     /// What programs know it by, in snake case; empty where a table has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// What it shows.
+    /// The heading: what the table shows.
     pub title: String,
     /// The heads of the columns.
     pub columns: Vec<String>,
@@ -32,7 +32,7 @@ pub enum Cell {
     Estimate {
         /// The mean over texts.
         mean: f64,
-        /// Its standard error.
+        /// The standard error of that mean.
         error: f64,
     },
     /// A number with its 95 % interval.
@@ -48,16 +48,31 @@ pub enum Cell {
     Number(f64),
     /// A word or a sentence.
     Word(String),
-    /// Nothing to say.
+    /// A cell with nothing to say.
     Empty,
 }
 
 impl Table {
-    /// One cell a column in every row.
+    /// One cell a column in every row; pictures of columns that there are.
     pub(super) fn consistent(&self) -> Result<()> {
         let row = |(index, row): (usize, &Vec<_>)| {
             lengths(&format!("rows[{index}]"), row.len(), "columns", self.columns.len())
         };
-        self.rows.iter().enumerate().try_for_each(row)
+        self.rows.iter().enumerate().try_for_each(row)?;
+        self.pictures.iter().try_for_each(|picture| self.drawn(picture))
+    }
+
+    /// Every column of a picture is one of the table.
+    fn drawn(&self, picture: &Picture) -> Result<()> {
+        let missing = |(_, name): &(&str, &str)| !self.columns.iter().any(|column| column == name);
+        match picture.named().find(missing) {
+            Some((field, name)) => {
+                let name = name.escape_default();
+                Err(Error::Input(format!(
+                    "pictures: '{field}' names the column '{name}', which the table lacks"
+                )))
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -14,7 +14,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Words without findings.
+    /// A verdict of words alone, without findings.
     pub fn new(sentence: String, failures: Vec<String>) -> Self {
         Self { sentence, failures, findings: Vec::new() }
     }

@@ -197,7 +197,7 @@ pub enum Norm {
     Over {
         /// The first of them.
         first: usize,
-        /// From each to the next.
+        /// How many places lie from each of them to the next.
         stride: usize,
         /// How many logits compete.
         count: usize,

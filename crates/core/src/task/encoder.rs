@@ -1,4 +1,4 @@
-use super::{Reading, Spelling, Task, Widths, whole_text};
+use super::{HeadForm, Reading, Spelling, Task, Widths, whole_text};
 use crate::target::{Resolving, Term};
 use crate::{Axis, Card, Error, Logits, Quantity, Result, Scores, Target};
 
@@ -19,11 +19,11 @@ impl Task for BareEncoder {
     }
 
     fn spelling(&self) -> Option<Spelling> {
-        Some(Spelling { head: None, problem: None, implied: true, outputs: None })
+        Some(Spelling { head: None, problem: None, implied: true, outputs: None, form: HeadForm::Pooled })
     }
 
     fn axes(&self, widths: &Widths) -> Vec<Axis> {
-        vec![Axis::Unit(widths.hidden)]
+        vec![Axis::Neuron(widths.hidden)]
     }
 
     fn labels(&self, _: &[String]) -> Vec<String> {

@@ -1,4 +1,4 @@
-use super::{Contest, Decided, Labelled, Reading, Spelling, Task, Widths, by_token};
+use super::{Contest, Decided, HeadForm, Labelled, Reading, Spelling, Task, Widths, by_token};
 use crate::target::{Resolving, Term};
 use crate::{Axis, Card, Logits, Quantity, Result, Scores, Target};
 
@@ -19,7 +19,7 @@ impl Task for MaskedLanguageModel {
     }
 
     fn spelling(&self) -> Option<Spelling> {
-        Some(Spelling::own("MaskedLM"))
+        Some(Spelling::own("MaskedLM", HeadForm::Vocabulary))
     }
 
     fn needs_mask(&self) -> bool {

@@ -1,5 +1,5 @@
 use super::contest::softmax;
-use super::{Contest, Decided, Labelled, Reading, Spelling, Task, Widths};
+use super::{Contest, Decided, HeadForm, Labelled, Reading, Spelling, Task, Widths};
 use crate::target::{Norm, Resolving, Term};
 use crate::{Answer, Axis, Card, Encoded, Error, Label, Logits, Quantity, Result, Scores, Span, Target};
 
@@ -20,7 +20,7 @@ impl Task for QuestionAnswering {
     }
 
     fn spelling(&self) -> Option<Spelling> {
-        Some(Spelling::own("QuestionAnswering"))
+        Some(Spelling::own("QuestionAnswering", HeadForm::Tokens("qa_outputs")))
     }
 
     fn fields(&self) -> [&'static str; 2] {
@@ -154,6 +154,7 @@ mod tests {
             piece: String::new(),
             span: field.map(|field| Span { field, start: 0, end: 1 }),
             special: field.is_none(),
+            weight: None,
         };
         let tokens = [None, Some(0), None, Some(1), Some(1), Some(1), None].map(token).to_vec();
         let encoded = Encoded { fields: vec![field("q"), field("c")], tokens, truncated: false };
@@ -176,6 +177,7 @@ mod tests {
             piece: String::new(),
             span: Some(Span { field: 0, start: 0, end: 1 }),
             special: false,
+            weight: None,
         };
         let fields = vec![Field { name: String::new(), text: "c".into() }];
         let encoded = Encoded { fields, tokens: vec![token; 40], truncated: false };

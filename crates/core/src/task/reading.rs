@@ -9,9 +9,9 @@ const TOP_WORDS: usize = 5;
 pub struct Reading<'a> {
     /// What the model is.
     pub card: &'a Card,
-    /// What it read.
+    /// The text as the model read it.
     pub encoded: &'a Encoded,
-    /// What it gave.
+    /// The outputs that the model gave for it.
     pub logits: &'a Logits,
     /// The words that it knows.
     pub vocabulary: &'a dyn Vocabulary,

@@ -1,5 +1,5 @@
 use super::contest::softmax;
-use super::{Contest, Labelled, Reading, Spelling, Task, Widths, by_token};
+use super::{Contest, HeadForm, Labelled, Reading, Spelling, Task, Widths, by_token};
 use crate::target::{Resolving, Term};
 use crate::{Axis, Card, Logits, Quantity, Result, Scores, Tag, Target, Unit, Units};
 
@@ -20,7 +20,7 @@ impl Task for TokenClassification {
     }
 
     fn spelling(&self) -> Option<Spelling> {
-        Some(Spelling::own("TokenClassification"))
+        Some(Spelling::own("TokenClassification", HeadForm::Tokens("classifier")))
     }
 
     fn axes(&self, widths: &Widths) -> Vec<Axis> {

@@ -56,7 +56,7 @@ impl<T: Scalar> Taps<T> {
         Self { taps, hidden, directions, direction: 0, tokens: Arc::from([]) }
     }
 
-    /// A direction starts.
+    /// Makes ready for the steps of one direction, counted from 0.
     pub(super) fn begin(&mut self, tape: &mut Tape<T>, direction: usize) {
         self.direction = direction;
         let columns = Op::Columns(direction * self.hidden, (direction + 1) * self.hidden);
@@ -91,7 +91,7 @@ impl<T: Scalar> Taps<T> {
         value
     }
 
-    /// A direction ends.
+    /// Puts together the steps of the direction that has ended.
     pub(super) fn end(&mut self, tape: &mut Tape<T>, rows: usize) {
         for tap in &mut self.taps {
             let steps = std::mem::take(&mut tap.steps);
@@ -99,7 +99,7 @@ impl<T: Scalar> Taps<T> {
         }
     }
 
-    /// What was found.
+    /// Gives what every look found, the directions side by side.
     pub(super) fn finish(self, tape: &mut Tape<T>) -> Vec<CellSite<T>> {
         let site = |tap: Tap<T>| {
             let slope = tap.zeros.and_then(|zeros| zeros.node);

@@ -3,7 +3,7 @@
 mod by_hand;
 mod looks;
 
-use crate::cases::{OF, Random, moved};
+use crate::cases::{OF, Random, moved, nudged};
 use exegete_engine::*;
 use exegete_testkit::{Comparison, Of, check, close};
 
@@ -145,6 +145,21 @@ fn a_swapped_gate_a_leak_and_a_wrong_direction_are_noticed() {
         let mut turned = both_directions(cell);
         turned.rotate_left(4);
         from_torch(cell, Mode::Gradient, [3, 1, 2], turned).assert_beyond(1e-3);
+    }
+}
+
+/// A weight that is NaN reaches outputs or gradients of every kind, wherever it stands.
+#[test]
+fn a_planted_nan_is_noticed() {
+    for cell in CELLS {
+        for tensor in 0..8 {
+            let mut weights = both_directions(cell);
+            weights[tensor] = nudged(&weights[tensor], 1, f64::NAN);
+            for mode in [Mode::Gradient, Mode::Lowered] {
+                let found = from_torch(cell, mode, [3, 1, 2], weights.clone()).check(f64::MAX);
+                assert!(found.is_err(), "{cell:?}, {mode:?}: tensor {tensor}");
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use exegete::request::data::DataRequest;
 use std::path::PathBuf;
 
-/// `exegete data …`.
+/// The commands below `exegete data`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Data {
     /// Make texts whose label and right explanation are known; without a name, list the sets.
@@ -12,7 +12,7 @@ pub(crate) enum Data {
 /// What the command takes: its request, and how the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct DataMake {
-    /// What is asked.
+    /// The request that the flags fill in.
     #[command(flatten)]
     pub(crate) request: DataRequest,
     /// How to write the rows [default: by the name of FILE, else tsv].

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_long_help = COLUMNS)]
 pub(crate) struct Eval {
-    /// What is asked.
+    /// The request that the flags fill in.
     #[command(flatten)]
     pub(crate) request: EvalRequest,
     /// How to write the tables.
@@ -44,7 +44,7 @@ pub(crate) enum EvalFormat {
     Text,
     /// One document, schema exegete.report/1.
     Json,
-    /// One self-contained page.
+    /// One page that needs no other file.
     Html,
     /// One row a method.
     Csv,

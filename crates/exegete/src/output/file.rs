@@ -5,9 +5,9 @@ use exegete::partial::Partial;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-/// An open destination.
+/// A place that output goes to, open for writing.
 pub(crate) enum Output {
-    /// The standard output.
+    /// The standard output of the program.
     Stdout(BufWriter<io::Stdout>),
     /// A file, written beside its final name, which is the second.
     File(Partial, PathBuf),

@@ -14,8 +14,15 @@ pub(crate) struct Row<'a> {
     input: &'a [Field],
     prediction: &'a Scores,
     truncated: bool,
+    #[serde(skip_serializing_if = "is_none")]
+    unknown: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     gold: Option<&'a str>,
+}
+
+/// Whether the vocabulary holds everything, which is not worth a field.
+fn is_none(unknown: &usize) -> bool {
+    *unknown == 0
 }
 
 /// One row, ready to serialise.
@@ -24,6 +31,7 @@ pub(crate) fn row<'a>(example: &'a Example, prediction: &'a Prediction) -> Row<'
         input: &example.fields,
         prediction: &prediction.scores,
         truncated: prediction.truncated,
+        unknown: prediction.unknown,
         gold: example.label.as_deref(),
     }
 }

@@ -46,6 +46,14 @@ pub(crate) fn row(
     if prediction.truncated {
         writeln!(out, "  {}", style.paint("33", "truncated: the model saw only the beginning"))?;
     }
+    if prediction.unknown > 0 {
+        let (n, s) = (prediction.unknown, if prediction.unknown == 1 { "" } else { "s" });
+        writeln!(
+            out,
+            "  {}",
+            style.paint("33", &format!("{n} unknown word{s}: the vocabulary holds none of them"))
+        )?;
+    }
     match &prediction.scores {
         Scores::Classes { scores, .. } | Scores::Labels { scores, .. } => classes(out, scores, style),
         Scores::Value { value } => writeln!(out, "  value {value:.4}"),

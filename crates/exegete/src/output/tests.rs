@@ -4,7 +4,7 @@ use exegete::{Answer, ClassScore, Fill, Scores, Span, Tag, TokenScore};
 fn render(format: PredictionFormat, example: &Example, scores: Scores, truncated: bool) -> String {
     let mut out = Vec::new();
     let mut printer = Printer::new(format, Style { colour: false });
-    printer.row(&mut out, example, &Prediction { scores, truncated }).unwrap();
+    printer.row(&mut out, example, &Prediction { scores, truncated, unknown: 0 }).unwrap();
     printer.finish(&mut out).unwrap();
     String::from_utf8(out).unwrap()
 }

@@ -1,6 +1,6 @@
 //! A report's request, asked again.
 
-use super::explain::{self, ExplainRequest};
+use super::explain::{self, ExplainRequest, GoingOn};
 use super::{Listener, Stop, needed, record, show};
 use crate::report::{RecordedFile, Report};
 use anyhow::{Context, Result, bail};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-/// `exegete explain --again`.
+/// What `exegete explain --again` is asked: a report, and what it does not say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgainRequest {
@@ -30,9 +30,6 @@ const ANEW: [&str; 4] = ["model", "threads", "memory", "cache"];
 pub fn run(request: &AgainRequest, anew: &ExplainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Report> {
     let path = needed(&request.again, "there is no report to repeat; name one with --again")?;
     refuse_others(anew)?;
-    if request.row == Some(0) {
-        bail!("--row 0: rows are counted from 1");
-    }
     let earlier = show::read(path, request.row.unwrap_or(1))?;
     let (asked, files) = recorded(path, &earlier, anew)?;
     let now = record::files(&asked.named_files())?;
@@ -42,7 +39,7 @@ pub fn run(request: &AgainRequest, anew: &ExplainRequest, stop: &Stop, tell: Lis
         bail!("{}: its request is about many texts and makes a report of each", path.display());
     }
     same_model(path, &earlier, explainer.model().card())?;
-    let report = explainer.report(tell)?;
+    let report = explainer.report(GoingOn::default(), tell)?;
     // What the standard input held is known when it was read.
     same_files(path, &files, report.request.as_ref().map_or(&now, |request| &request.files))?;
     Ok(report)

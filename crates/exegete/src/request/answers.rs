@@ -75,13 +75,20 @@ impl Drivers {
     }
 }
 
+/// Whether a file of answers has any; none where there is no file, or one of another kind.
+pub fn holds_answers(path: &Path) -> Option<bool> {
+    let mut start = Vec::new();
+    File::open(path).ok()?.take(HEAD.len() as u64 + 1).read_to_end(&mut start).ok()?;
+    start.starts_with(HEAD).then_some(start.len() > HEAD.len())
+}
+
 /// A driver that knows what a file of answers holds and adds to it.
 fn driver(memory_bytes: usize, path: &Path) -> Result<Driver> {
     let cannot = || format!("{}: cannot be used for answers", path.display());
     let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
     let mut file = options.with_context(cannot)?;
     if file.try_lock().is_err() {
-        bail!("{}: another run is writing it; wait for it or choose another --cache", path.display());
+        bail!("{}: another run is writing it; wait for it or choose another file", path.display());
     }
     let mut memory = PredictionCache::new(MEMORY_BYTES);
     let end = recall(&file, &mut memory).with_context(cannot)?;
@@ -90,8 +97,8 @@ fn driver(memory_bytes: usize, path: &Path) -> Result<Driver> {
     if end == 0 {
         file.write_all(HEAD).with_context(cannot)?;
     }
-    let keeper = Answers { file, path: path.to_owned() };
-    Ok(Driver::new(memory_bytes).remembering(memory.kept_by(Box::new(keeper))))
+    let store = Answers { file, path: path.to_owned() };
+    Ok(Driver::new(memory_bytes).remembering(memory.kept_by(Box::new(store))))
 }
 
 impl CacheStore for Answers {

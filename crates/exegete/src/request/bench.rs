@@ -59,7 +59,7 @@ struct Setup {
 pub struct BenchReport {
     /// What it was measured on.
     pub machine: BenchMachine,
-    /// The model's name.
+    /// The name of the model, as its card has it.
     pub model: String,
     /// Threads that were used.
     pub threads: usize,
@@ -102,7 +102,7 @@ pub struct ShapeReport {
 /// A figure beside the peak.
 #[derive(Debug, Serialize)]
 pub struct BenchFigure {
-    /// What was measured.
+    /// The work, with its seconds.
     #[serde(flatten)]
     pub figure: Figure,
     /// 10⁹ operations a second in the best run.

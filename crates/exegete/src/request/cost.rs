@@ -9,20 +9,26 @@ use std::time::Instant;
 /// Fewer rows start without a word.
 const MANY: usize = 20_000;
 
-/// One note for each method that may run very many rows for this text. Whatever goes wrong here is said by the work itself.
+/// One note for each method that may run very many rows for so many texts like this one. Whatever goes wrong here is said by the work itself.
 pub(super) fn say(
     model: &dyn Model,
     memory_bytes: usize,
-    example: &Example,
+    (example, texts): (&Example, usize),
     request: &Request,
     tell: Listener<'_>,
 ) {
-    let Ok(rows) = most_rows(model, memory_bytes, example, request) else { return };
+    let Ok(rows) = most_rows(model, memory_bytes, (example, texts), request) else { return };
     for (name, rows) in rows.into_iter().filter(|(_, rows)| *rows >= MANY) {
         if let Some(seconds) = seconds_a_row(model, example) {
             tell(Notice::Note(&line(name, rows, seconds)));
         }
     }
+}
+
+/// Whether it would be many rows if there were any number of texts: else nobody need count them.
+pub(super) fn grows(model: &dyn Model, memory_bytes: usize, example: &Example, request: &Request) -> bool {
+    let rows = most_rows(model, memory_bytes, (example, usize::MAX), request);
+    rows.is_ok_and(|rows| rows.iter().any(|(_, rows)| *rows >= MANY))
 }
 
 /// Measured on a few copies of the text, the second time: the first also reads the parameters.

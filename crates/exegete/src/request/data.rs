@@ -38,6 +38,15 @@ impl Default for DataRequest {
     }
 }
 
+/// Makes the rows, and hands them over one after the other.
+pub fn run(
+    request: &DataRequest,
+    stop: &Stop,
+    sink: &mut dyn FnMut(&GeneratedRow) -> Result<()>,
+) -> Result<()> {
+    open(request)?.each(stop, sink)
+}
+
 /// Checks the request; what it returns makes the rows.
 pub fn open(request: &DataRequest) -> Result<MadeData> {
     let name = request.name.as_deref().context("there is no set to make; name one")?;

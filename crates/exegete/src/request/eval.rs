@@ -5,8 +5,8 @@ mod elsewhere;
 use super::answers::Drivers;
 use super::input::TextReader;
 use super::{
-    AddressOptions, HidingOptions, Listener, Notice, Resources, Stop, TextInput, check_stop, hiding, model,
-    needed, record, say_going_on, settings,
+    AddressOptions, HidingOptions, Listener, Notice, Resources, Stop, TextInput, check_stop, cost, hiding,
+    model, needed, record, say_going_on, settings,
 };
 use crate::methods::compare::{Cost, MethodComparison, RANDOM, Text, tables};
 use crate::methods::evidence::Level;
@@ -193,6 +193,10 @@ impl Evaluator<'_> {
         let cache = request.hiding.cache.as_deref();
         let drivers = Drivers::new(request.resources.memory(), cache, answers, &**model, &self.stop)?;
         say_going_on(texts.len(), tell);
+        let left = corpus.rows.len() - texts.len().min(corpus.rows.len());
+        if let Some((_, example)) = corpus.rows.get(texts.len()) {
+            cost::say(&**model, request.resources.memory(), (example, left), asked, tell);
+        }
         let rows = corpus.rows.iter().zip(given).enumerate().skip(texts.len());
         for (index, ((_, example), given)) in rows {
             check_stop(&self.stop)?;

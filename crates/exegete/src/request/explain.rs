@@ -5,7 +5,7 @@ use super::input::{TextReader, TextsAgain};
 use super::record::{self, recorded};
 use super::{
     AddressOptions, HidingOptions, Listener, Notice, Resources, Stop, TextInput, check_stop, cost, hiding,
-    model, say_going_on, settings,
+    model, normal_form, say_going_on, settings,
 };
 use crate::methods::evidence::Level;
 use crate::methods::{
@@ -18,6 +18,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +27,7 @@ use std::time::Instant;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExplainRequest {
-    /// What to read.
+    /// The texts to explain, and how to read them.
     #[serde(flatten)]
     #[command(flatten)]
     pub texts: TextInput,
@@ -139,8 +140,22 @@ pub struct GoingOn<'a> {
     /// The SHA-256 of each text that an earlier run finished ([`text_sha256`](super::text_sha256)); these are read, compared
     /// and left out.
     pub finished: &'a [String],
-    /// Where a black box's answers for unfinished texts are kept.
+    /// Where answers for unfinished texts are kept: those of a black box, and of any model where texts are looked at together.
     pub answers: Option<&'a Path>,
+}
+
+/// Explains, and hands over the report about the text, one for each of many texts in their order, or the one about all of them.
+pub fn run(
+    request: &ExplainRequest,
+    stop: &Stop,
+    tell: Listener<'_>,
+    sink: &mut dyn FnMut(Report) -> Result<()>,
+) -> Result<()> {
+    let explainer = open(request, stop, tell)?;
+    match explainer.many() {
+        true => explainer.each(GoingOn::default(), tell, &mut |_, report| sink(report)),
+        false => sink(explainer.report(GoingOn::default(), tell)?),
+    }
 }
 
 /// Checks the request and opens its model.
@@ -183,19 +198,19 @@ impl Explainer<'_> {
     }
 
     /// Whether a method looks at all texts together.
-    fn surveys(&self) -> bool {
+    pub fn surveys(&self) -> bool {
         self.asked.methods.iter().any(|chosen| matches!(chosen.kind, Kind::Surveys(_)))
     }
 
-    /// The report about one text, or about all texts together.
-    pub fn report(&self, tell: Listener<'_>) -> Result<Report> {
-        let drivers = self.drivers(None)?;
+    /// The report about one text, or about all texts together, for which no text is finished before all are.
+    pub fn report(&self, from: GoingOn<'_>, tell: Listener<'_>) -> Result<Report> {
+        let drivers = self.drivers(from.answers)?;
         if self.surveys() {
-            return self.surveyed(&drivers);
+            return self.surveyed(&drivers, tell);
         }
         let mut source = self.source()?;
         let example = source.read()?.context("there is no text")?;
-        cost::say(&*self.model, self.request.resources.memory(), &example, &self.asked, tell);
+        cost::say(&*self.model, self.request.resources.memory(), (&example, 1), &self.asked, tell);
         self.explained(example, &drivers)
     }
 
@@ -217,7 +232,7 @@ impl Explainer<'_> {
             let Some(example) = source.read()? else { break };
             // The first text stands for the others.
             if std::mem::take(&mut first) {
-                cost::say(&*self.model, self.request.resources.memory(), &example, &self.asked, tell);
+                cost::say(&*self.model, self.request.resources.memory(), (&example, 1), &self.asked, tell);
             }
             empty = false;
             let report = self.explained(example.clone(), &drivers);
@@ -232,7 +247,8 @@ impl Explainer<'_> {
     }
 
     fn drivers(&self, answers: Option<&Path>) -> Result<Drivers> {
-        let cache = self.request.hiding.cache.as_deref();
+        let together = answers.filter(|_| self.surveys());
+        let cache = self.request.hiding.cache.as_deref().or(together);
         let memory = self.request.resources.memory();
         let drivers = Drivers::new(memory, cache, answers, &*self.model, &self.stop)?;
         Ok(drivers.watched(self.watch.clone()))
@@ -248,14 +264,17 @@ impl Explainer<'_> {
         Ok(self.finished(items?, request, started, spent))
     }
 
-    fn surveyed(&self, drivers: &Drivers) -> Result<Report> {
+    fn surveyed(&self, drivers: &Drivers, tell: Listener<'_>) -> Result<Report> {
         let started = Instant::now();
         let open = |texts: &TextInput| TextsAgain::open(texts, self.model.card().task, &self.stop);
         let examples = open(&self.request.texts)?;
+        self.say_cost(&examples, tell)?;
         let mut held_out = None;
         if let Some(path) = &self.request.held_out {
             let texts = TextInput { text: None, input: Some(path.clone()), ..self.request.texts.clone() };
-            held_out = Some(open(&texts)?);
+            let texts = open(&texts)?;
+            refuse_overlap(&examples, &texts)?;
+            held_out = Some(texts);
         }
         let (model, request) = (&*self.model, &self.asked);
         let (items, spent) = drivers.with(|driver| {
@@ -266,6 +285,23 @@ impl Explainer<'_> {
         files.extend(examples.recorded_stdin());
         let request = recorded("explain", self.request, files);
         Ok(self.finished(items?, request, started, spent))
+    }
+
+    /// The first text stands for the others, as many as there are.
+    fn say_cost(&self, examples: &dyn TextSource, tell: Listener<'_>) -> Result<()> {
+        let mut pass = examples.pass()?;
+        let Some(first) = pass.next().transpose()? else { return Ok(()) };
+        if !cost::grows(&*self.model, self.request.resources.memory(), &first, &self.asked) {
+            return Ok(());
+        }
+        let mut texts = 1;
+        for text in pass {
+            text?;
+            check_stop(&self.stop)?;
+            texts += 1;
+        }
+        cost::say(&*self.model, self.request.resources.memory(), (&first, texts), &self.asked, tell);
+        Ok(())
     }
 
     fn finished(
@@ -279,6 +315,23 @@ impl Explainer<'_> {
         let provenance = Provenance::new(self.model.card(), self.request.seed, threads, seconds, spent);
         Report { schema: SCHEMA.to_owned(), provenance, request, items }
     }
+}
+
+/// What was learned from is not held out.
+fn refuse_overlap(learned: &dyn TextSource, held_out: &dyn TextSource) -> Result<()> {
+    let known = learned.pass()?.map(|example| Ok(normal_form(&example?)));
+    let known = known.collect::<crate::Result<HashSet<String>>>()?;
+    let (mut both, mut rows) = (0, 0);
+    for example in held_out.pass()? {
+        rows += 1;
+        both += usize::from(known.contains(&normal_form(&example?)));
+    }
+    if both > 0 {
+        bail!(
+            "{both} of the {rows} rows of --held-out are also rows of --input; take them out of one of the two"
+        );
+    }
+    Ok(())
 }
 
 impl ExplainRequest {

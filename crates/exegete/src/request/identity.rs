@@ -69,6 +69,15 @@ impl PredictRequest {
     }
 }
 
+/// Lower case, letters and digits only: two texts that agree in this are the same text.
+pub(super) fn normal_form(example: &Example) -> String {
+    let fields = example
+        .fields
+        .iter()
+        .map(|field| field.text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect::<String>());
+    fields.collect::<Vec<_>>().join("\n")
+}
+
 /// The SHA-256 of a text with its fields and label, by which a finished one is recognised.
 pub fn text_sha256(example: &Example) -> String {
     let mut hash = ContentHash::default();

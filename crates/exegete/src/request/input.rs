@@ -5,6 +5,7 @@ mod columns;
 mod lines;
 mod table;
 mod waiting;
+mod weights;
 
 use super::{Stop, TextInput, text_sha256};
 use crate::report::RecordedFile;
@@ -14,6 +15,7 @@ use anyhow::{Result, bail};
 use columns::{Columns, Indices};
 pub(crate) use lines::Lines;
 use std::path::Path;
+pub(crate) use weights::WeightLines;
 
 /// A stream of examples, from a command's text, its standard input or a file; nothing of a corpus is held but the row at
 /// hand.
@@ -23,6 +25,8 @@ pub struct TextReader {
     /// The second text for every row, where it was given on the command line.
     pair: Option<String>,
     names: [&'static str; 2],
+    /// Attention from outside, where it was given.
+    weights: Option<WeightLines>,
     /// The size of the input where it is known, for progress.
     pub(crate) total_bytes: Option<u64>,
     /// Where the row at hand is: a line of the input.
@@ -77,7 +81,8 @@ impl TextReader {
             );
         }
         let names = task.fields();
-        Ok(Self { rows, columns, pair: texts.pair.clone(), names, total_bytes, line: 0 })
+        let weights = texts.weights.as_deref().map(WeightLines::open).transpose()?;
+        Ok(Self { rows, columns, pair: texts.pair.clone(), names, weights, total_bytes, line: 0 })
     }
 
     /// Up to `count` further examples; none at the end.
@@ -164,7 +169,9 @@ impl TextReader {
 
     /// The next example; none at the end.
     pub fn read(&mut self) -> Result<Option<Example>> {
-        let Some((line, raw)) = self.rows.next(&self.columns)? else { return Ok(None) };
+        let Some((line, raw)) = self.rows.next(&self.columns)? else {
+            return self.weights.take().map_or(Ok(()), WeightLines::finish).map(|()| None);
+        };
         self.line = line;
         let pair = raw.pair.or_else(|| self.pair.clone());
         if pair.is_none() && self.columns.needs_pair {
@@ -172,11 +179,14 @@ impl TextReader {
                 "a question-answering model reads a question and its context; give the context with --pair or --pair-column"
             );
         }
-        let mut example = Example { fields: vec![self.field(0, raw.text)?], label: raw.label };
+        let mut example = Example { fields: vec![self.field(0, raw.text)?], label: raw.label, weights: None };
         if let Some(pair) = pair {
             example.fields.push(self.field(1, pair)?);
         }
-        Ok(Some(example))
+        match &mut self.weights {
+            Some(weights) => weights.give(example).map(Some),
+            None => Ok(Some(example)),
+        }
     }
 
     fn field(&self, index: usize, text: String) -> Result<Field> {

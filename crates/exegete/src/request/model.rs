@@ -20,7 +20,7 @@ pub struct ModelRequest {
     pub model: Option<PathBuf>,
 }
 
-/// `exegete model export`.
+/// What `exegete model export` is asked: a model and a folder to write.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExportRequest {
@@ -126,7 +126,7 @@ pub(super) fn warn(card: &Card, tell: Listener<'_>) {
 pub(super) fn example(task: &dyn Task, text: &str, pair: Option<&str>) -> Example {
     let named = |(name, text): (&str, &str)| Field { name: name.to_owned(), text: text.to_owned() };
     let texts = std::iter::once(text).chain(pair);
-    Example { fields: task.fields().into_iter().zip(texts).map(named).collect(), label: None }
+    Example { fields: task.fields().into_iter().zip(texts).map(named).collect(), label: None, weights: None }
 }
 
 /// A model, or what else has a config, is not overwritten by accident.

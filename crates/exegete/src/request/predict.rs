@@ -18,7 +18,7 @@ const CHUNK_ROWS: usize = 256;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct PredictRequest {
-    /// What to read.
+    /// The texts to answer for, and how to read them.
     #[serde(flatten)]
     #[command(flatten)]
     pub texts: TextInput,

@@ -80,7 +80,8 @@ impl TrainRequest {
     pub fn reads(&self) -> Vec<Read<'_>> {
         let train = self.train.iter().map(|path| ("--train", path.as_path()));
         let exclude = self.exclude.iter().map(|path| ("--exclude", path.as_path()));
-        let rest = [named("--dev", self.dev.as_deref()), model(self.model.as_deref())].concat();
+        let weights = named("--weights", self.small.weights.as_deref());
+        let rest = [named("--dev", self.dev.as_deref()), weights, model(self.model.as_deref())].concat();
         train.chain(exclude).chain(rest).collect()
     }
 }
@@ -112,7 +113,7 @@ fn settings(words: &[String]) -> Vec<Read<'_>> {
 }
 
 fn texts(texts: &TextInput) -> Vec<Read<'_>> {
-    named("--input", texts.input.as_deref())
+    [named("--input", texts.input.as_deref()), named("--weights", texts.weights.as_deref())].concat()
 }
 
 /// Fails where a file to write is one that is read: the same file, whatever it is called.

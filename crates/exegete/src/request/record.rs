@@ -1,5 +1,7 @@
 //! What a report remembers of its request, so that it can be repeated.
 
+mod library;
+
 use super::attention::test::AttentionTestRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
@@ -7,6 +9,7 @@ use super::{Read, TextInput};
 use crate::report::{RecordedFile, RecordedRequest};
 use crate::{Example, sha256_of};
 use anyhow::{Context, Result};
+pub(crate) use library::of_library;
 use serde::Serialize;
 use serde_json::Value;
 use std::fs::File;

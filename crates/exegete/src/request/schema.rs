@@ -9,6 +9,7 @@ use super::model::{ExportRequest, ModelRequest};
 use super::predict::PredictRequest;
 use super::show::ShowRequest;
 use super::train::TrainRequest;
+use crate::methods::nearest;
 use crate::report;
 use anyhow::{Result, bail};
 use schemars::generate::SchemaSettings;
@@ -49,9 +50,7 @@ pub fn json_schema(name: &str) -> Result<Value> {
 }
 
 fn advice(name: &str) -> String {
-    let distance = |known: &str| strsim::damerau_levenshtein(known, name);
-    let nearest = SCHEMAS.iter().map(|(known, _)| *known).min_by_key(|known| distance(known));
-    match nearest.filter(|known| 2 * distance(known) < known.len().max(2)) {
+    match nearest(name, SCHEMAS.map(|(known, _)| known)) {
         Some(near) => format!("did you mean '{near}'?"),
         None => format!("they are {}", SCHEMAS.map(|(known, _)| known).join(", ")),
     }

@@ -3,7 +3,7 @@
 use super::needed;
 use crate::render;
 use crate::report::Report;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,15 +27,22 @@ impl Default for ShowRequest {
     }
 }
 
-/// Reads the report.
+/// Reads the report from its file.
 pub fn run(request: &ShowRequest) -> Result<Report> {
     read(needed(&request.report, "there is no report to show; name a file")?, request.row)
 }
 
 /// A file's report, or one line of a .jsonl file, from 1.
 pub(super) fn read(path: &Path, row: usize) -> Result<Report> {
+    if row == 0 {
+        bail!("--row 0: rows are counted from 1");
+    }
     let bytes = std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-    let wanted = if path.extension().is_some_and(|extension| extension == "jsonl") {
+    let lines = path.extension().is_some_and(|extension| extension == "jsonl");
+    if row > 1 && !lines {
+        bail!("{}: is one report; --row is for .jsonl files, which hold one a line", path.display());
+    }
+    let wanted = if lines {
         let mut rows = bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
         let found = rows.nth(row.saturating_sub(1));
         found.with_context(|| format!("{}: has no row {row}", path.display()))?

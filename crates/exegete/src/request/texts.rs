@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What to read.
+/// The texts of a request: one that is given, or a file and how to read it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default)]
 pub struct TextInput {
@@ -26,6 +26,9 @@ pub struct TextInput {
     /// The column that holds the right label.
     #[arg(long, value_name = "C", requires = "input")]
     pub label_column: Option<String>,
+    /// A file with the attention of each text's words, for models with --attention imposed: a JSON list of numbers a line.
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<PathBuf>,
     /// Whether a table has no header: its columns are numbered from 1, and the text is the first. A command that offers
     /// this sets it.
     #[arg(skip)]

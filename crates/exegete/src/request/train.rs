@@ -66,13 +66,13 @@ pub struct TrainRequest {
     /// The classes in order, such as negative,positive [default: the model's own where the rows use their names, else those found in the rows].
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub labels: Option<Vec<String>>,
-    /// What is made small.
+    /// What is made small: the loss of a batch is the mean over its rows, their sum where --kind trains a small model other than flan and han.
     #[arg(long, value_enum, default_value_t)]
     pub loss: TrainLoss,
-    /// How much the rows of each class count: none, balanced (rows of the first class over rows of the class), or a weight for each class [default: none].
+    /// How much the rows of each class count: none, balanced (rows of the first class over rows of the class), or a weight for each class [default: none; balanced with --kind and two classes of single texts, other than flan and han].
     #[arg(long, value_name = "none|balanced|A,B")]
     pub class_weights: Option<String>,
-    /// What the best epoch is chosen by [default: accuracy].
+    /// What the best epoch is chosen by, on the rows of --dev [default: accuracy; auc with --kind and two classes, other than flan and han].
     #[arg(long, value_enum, requires = "dev")]
     pub metric: Option<TrainMetric>,
     /// The class of f1 and auc [default: the last].
@@ -81,25 +81,25 @@ pub struct TrainRequest {
     /// Which epoch's model is written, where there is a dev file.
     #[arg(long, value_enum, default_value_t)]
     pub keep: TrainKeep,
-    /// Stop after this many epochs in a row without a better metric [default: never].
+    /// Stop after this many epochs in a row without a better metric [default: never; 5 with --kind flan or han].
     #[arg(long, value_name = "N", requires = "dev")]
     pub patience: Option<usize>,
-    /// How often every row is seen [default: 3].
+    /// How often every row is seen [default: 3; with --kind 8, flan and han 15, entity_qa 100].
     #[arg(long, value_name = "N")]
     pub epochs: Option<usize>,
-    /// Rows a step [default: 32].
+    /// How many rows make a step [default: 32; with --kind 32, pairs 128, kim and entity_qa 50, flan and han 64].
     #[arg(long, value_name = "N")]
     pub batch: Option<usize>,
-    /// How the weights move [default: adamw].
+    /// How the weights move [default: adamw; adam with --kind].
     #[arg(long, value_enum)]
     pub optimiser: Option<TrainOptimiser>,
-    /// Whether adam divides by the largest second moment so far: yes or no [default: no].
+    /// Whether adam divides by the largest second moment so far: yes or no [default: no; yes with --kind, other than flan and han].
     #[arg(long, value_name = "yes|no", value_parser = choices::yes_or_no)]
     pub amsgrad: Option<bool>,
-    /// The learning rate at its highest [default: 5e-5].
+    /// The learning rate at its highest [default: 5e-5; with --kind 1e-3, flan and han 4e-4].
     #[arg(long, value_name = "X")]
     pub rate: Option<f64>,
-    /// How the rate changes [default: linear].
+    /// How the rate changes [default: linear; constant with --kind, halve with flan and han where there is a --dev].
     #[arg(long, value_enum)]
     pub schedule: Option<TrainSchedule>,
     /// The momentum of sgd [default: 0.9 with --optimiser sgd].
@@ -108,16 +108,16 @@ pub struct TrainRequest {
     /// Each layer's rate is that of the layer above times this [default: 1].
     #[arg(long, value_name = "X")]
     pub layer_decay: Option<f64>,
-    /// The share of all steps over which the rate rises, before it falls in a line to zero [default: 0.06].
+    /// The share of all steps over which the rate of --schedule linear rises, before it falls in a line to zero [default: 0.06; 0 with --kind].
     #[arg(long, value_name = "SHARE")]
     pub warmup: Option<f64>,
-    /// Weight decay: of matrices, decoupled in adamw, part of the gradient in sgd; of all weights, part of the gradient, in adam [default: 0.01].
+    /// Weight decay: of matrices, decoupled in adamw, part of the gradient in sgd; of all weights, part of the gradient, in adam [default: 0.01; with --kind 1e-5, flan and han 0].
     #[arg(long, value_name = "X")]
     pub decay: Option<f64>,
     /// Weight decay of the weights named `attention.*` [default: 0].
     #[arg(long, value_name = "X")]
     pub decay_attention: Option<f64>,
-    /// The longest gradient; longer ones are scaled down; 0 for no limit [default: 1].
+    /// The longest gradient; longer ones are scaled down; 0 for no limit [default: 1; with --kind no limit, flan and han 10].
     #[arg(long, value_name = "X")]
     pub clip: Option<f64>,
     /// Dropout at every place where the family has it [default: the config's rates].
@@ -186,11 +186,14 @@ pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Ve
     let folder = model::folder(request.model.as_deref(), TRAINS)?;
     let output = needed(&request.output, "training needs a folder to write; give -o DIR")?;
     request.resources.check()?;
+    plan::refuse_absurd(request)?;
     check_output(request, output)?;
     let mut rows = Rows::read(request)?;
     let excluded = rows.exclude(request, tell)?;
     rows.warn_of_leaks(request, tell);
     let head = TrainedHead { task: rows.task, labels: rows.labels.clone() };
+    let plan = TrainPlan::new(request, &rows)?;
+    tell(Notice::Note(&plan.said()));
     let small = request.small.start(request, &rows, tell)?;
     let start = match (small, folder) {
         (Some(small), _) => small,
@@ -201,7 +204,6 @@ pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Ve
         }
         (None, None) => Start::Default,
     };
-    let plan = TrainPlan::new(request, &rows)?;
     let mut trainer = Trainer::new(&start, &head, plan.settings.clone(), TrainingLoss::default())?;
     let data = rows.data(&trainer)?;
     let new = request.from_scratch || request.small.kind.is_some();
@@ -228,6 +230,7 @@ fn check_output(request: &TrainRequest, output: &Path) -> Result<()> {
     if !unfinished {
         model::check_output(output, request.overwrite)?;
     }
+    refuse_foreign(output)?;
     let whole = |path: &Path| path.canonicalize().ok();
     if request.model.as_deref().and_then(whole).is_some_and(|start| Some(start) == whole(output)) {
         bail!("{}: a run cannot write the folder it starts from", output.display());
@@ -236,6 +239,31 @@ fn check_output(request: &TrainRequest, output: &Path) -> Result<()> {
     refuse_reads(&[crate::files_of_folder(output), own.into()].concat(), &request.reads())?;
     request.small.refuse_unused(request)?;
     plan::refuse_unused(request)
+}
+
+/// A folder that holds something else is no place for a model: whoever tidies up after a run would delete it.
+fn refuse_foreign(output: &Path) -> Result<()> {
+    let Ok(entries) = output.read_dir() else { return Ok(()) };
+    let own = crate::files_of_folder(output);
+    let belongs = |path: &Path| {
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        let written =
+            ["training.", "training_state.", "model-", "model.safetensors", "vocab.", "checkpoints"];
+        own.iter().any(|own| own == path) || written.iter().any(|start| name.starts_with(start))
+    };
+    let mut foreign: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| !belongs(path))
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    foreign.sort();
+    match foreign.first() {
+        Some(name) => {
+            bail!("{}: holds {name}, which is no part of a model; give a folder of its own", output.display())
+        }
+        None => Ok(()),
+    }
 }
 
 fn warn_of_truncation(request: &TrainRequest, data: &Data, trainer: &Trainer, tell: Listener<'_>) {
@@ -262,9 +290,13 @@ fn write_report(
 ) -> Result<()> {
     let seconds: f64 = epochs.iter().map(|epoch| epoch.seconds).sum();
     let rows = data.train.len() * epochs.len();
+    let hashes = super::record::files(
+        &request.train.iter().map(|path| ("--train", path.as_path())).collect::<Vec<_>>(),
+    )?;
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let report = json!({
         "schema": "exegete.training/1",
+        "command": "train",
         "version": env!("CARGO_PKG_VERSION"),
         "start": match &request.small.kind {
             Some(kind) => json!({"kind": kind}),
@@ -275,6 +307,10 @@ fn write_report(
         },
         "task": head.task,
         "labels": head.labels,
+        "train_sha256": match &hashes[..] {
+            [one] => json!(one.sha256),
+            several => json!(several.iter().map(|file| &file.sha256).collect::<Vec<_>>()),
+        },
         "data": {
             "train": request.train.iter().map(|path| name(path)).collect::<Vec<_>>(),
             "train_rows": data.train.len(),
@@ -293,4 +329,67 @@ fn write_report(
     let path = output.join("training.json");
     let text = serde_json::to_string_pretty(&report)?;
     partial::write(&path, text.as_bytes()).with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::{Optimiser, Recipe, Schedule};
+    use clap::CommandFactory;
+
+    #[derive(clap::Parser)]
+    struct Flags {
+        #[command(flatten)]
+        _request: TrainRequest,
+    }
+
+    /// Every default that a kind of model has stands in the line of its flag.
+    #[test]
+    fn help_says_the_defaults_of_every_kind() {
+        let flags = Flags::command();
+        let help = |name: &str| {
+            let flag = flags.get_arguments().find(|flag| flag.get_id() == name).unwrap();
+            let line = flag.get_help().unwrap().to_string();
+            let (_, default) = line.split_once("[default: ").unwrap();
+            default.split([' ', ',', ';', ']']).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let number = |x: f64| if x != 0.0 && x < 1e-2 { format!("{x:e}") } else { x.to_string() };
+        use Recipe::{EntityQa, Flan, Han, Kim, Pairs, Small, Transformer};
+        for recipe in [Transformer, Small, Pairs, EntityQa, Kim, Flan, Han] {
+            let own = recipe.defaults(2);
+            let set = &own.settings;
+            let schedule = match set.schedule {
+                Schedule::Linear => "linear",
+                Schedule::Constant => "constant",
+                Schedule::Halve => "halve",
+            };
+            let (optimiser, amsgrad) = match set.optimiser {
+                Optimiser::AdamW { .. } => ("adamw", "no"),
+                Optimiser::Adam { amsgrad, .. } => ("adam", if amsgrad { "yes" } else { "no" }),
+                Optimiser::Sgd { .. } => ("sgd", "no"),
+            };
+            for (flag, default) in [
+                ("epochs", set.epochs.to_string()),
+                ("batch", set.batch.to_string()),
+                ("optimiser", optimiser.to_owned()),
+                ("amsgrad", amsgrad.to_owned()),
+                ("rate", number(set.rate)),
+                ("schedule", schedule.to_owned()),
+                ("warmup", number(set.warmup)),
+                ("decay", number(set.decay)),
+                ("decay_attention", number(set.decay_attention)),
+                ("layer_decay", number(set.layer_decay)),
+                ("clip", set.clip.map_or("no".to_owned(), number)),
+                ("patience", set.patience.map_or("never".to_owned(), |epochs| epochs.to_string())),
+                ("metric", format!("{:?}", own.metric).to_lowercase()),
+                ("class_weights", format!("{:?}", own.class_weights).to_lowercase()),
+            ] {
+                let line = help(flag);
+                assert!(
+                    line.contains(&default),
+                    "{recipe:?}: --{flag} is {default} and {line:?} do not say so"
+                );
+            }
+        }
+    }
 }

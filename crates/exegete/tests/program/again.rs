@@ -1,6 +1,7 @@
 //! `exegete explain --again`: reports that are repeated.
 
 use crate::harness::{assert_error, exegete, exegete_reading, file, golden};
+use exegete_testkit::{Of, check, close};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -75,6 +76,79 @@ fn another_model_or_file_is_refused() {
     assert_error(&again(&path, &[]), &[&words, "SHA-256"]);
     fs::remove_file(&words).unwrap();
     assert_error(&again(&path, &[]), &[&words]);
+}
+
+/// The numbers of a report's only attribution: F, the scores of units and of tokens.
+fn numbers(report: &Value) -> Vec<f64> {
+    let item = &report["items"][0];
+    let lists = ["values", "token_values"].map(|list| item[list].as_array().unwrap());
+    let scores = lists.into_iter().flatten();
+    std::iter::once(&item["value"]).chain(scores).map(|number| number.as_f64().unwrap()).collect()
+}
+
+/// A report on one thread, and the same on two.
+fn on_other_threads(args: &[&str]) -> (Value, Value) {
+    let (report, _folder, path) = report(&[args, &["--threads", "1"]].concat());
+    let run = again(&path, &["--threads", "2", "--format", "json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let repeated = parsed(&run.stdout);
+    let threads = [&report, &repeated].map(|report| report["provenance"]["threads"].as_u64());
+    assert_eq!(threads, [Some(1), Some(2)]);
+    (report, repeated)
+}
+
+#[test]
+fn on_other_threads_values_agree_to_1e_5() {
+    let model = golden("bert-sequence");
+    for method in ["gradient_x_input", "lrp", "kernel_shap", "leave_one_out"] {
+        let (report, repeated) = on_other_threads(&["--model", &model, "--method", method]);
+        let expected = numbers(&report);
+        close(method, &numbers(&repeated), &expected, Of::Each(1.0), 1e-5);
+        let mut wrong = expected.clone();
+        wrong[1] += 2e-5;
+        assert!(check(method, &wrong, &expected, Of::Each(1.0), 1e-5).is_err(), "{method}: a planted fault");
+    }
+}
+
+/// A method that stops when its error is small may stop elsewhere: its values agree within the tolerance that it was given.
+#[test]
+fn on_other_threads_adaptive_methods_agree_within_their_tolerance() {
+    let model = golden("bert-sequence");
+    for method in ["integrated_gradients", "gradient_shap", "lime"] {
+        let set = format!("{method}.tolerance=0.01");
+        let (report, repeated) = on_other_threads(&["--model", &model, "--method", method, "--set", &set]);
+        let tolerance = report["items"][0]["params"]["tolerance"].as_f64().unwrap();
+        assert_eq!(tolerance, 0.01, "{method}");
+        let expected = numbers(&report);
+        close(method, &numbers(&repeated), &expected, Of::Largest(0.0), tolerance);
+        let mut wrong = expected.clone();
+        wrong[1] += 0.02 * expected.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        assert!(
+            check(method, &wrong, &expected, Of::Largest(0.0), tolerance).is_err(),
+            "{method}: a planted fault"
+        );
+    }
+}
+
+/// What the library was asked is repeated by the program, which is told where the model is.
+#[test]
+fn reports_of_the_library_are_repeated() {
+    let model = golden("bert-sequence");
+    let open = exegete::load(model.as_ref(), &exegete::LoadOptions::default()).unwrap();
+    let asked = exegete::methods::Request {
+        methods: exegete::methods::ConfiguredMethod::all(&["lime", "saliency"], &["lime.budget=40"]).unwrap(),
+        masker: Some(exegete::methods::Masker::Mask),
+        seed: 3,
+        ..Default::default()
+    };
+    let example = exegete::Example::text("A warm film.");
+    let report = exegete::explain_with(&*open, &exegete::Driver::default(), &example, &asked).unwrap();
+    let written = serde_json::to_string(&report).unwrap();
+    let (_folder, path) = file("report.json", written.as_bytes());
+    let run = again(&path, &["--model", &model, "--format", "json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(parsed(&run.stdout)["items"], parsed(&written)["items"]);
+    assert_error(&again(&path, &[]), &["give that model with --model"]);
 }
 
 #[test]

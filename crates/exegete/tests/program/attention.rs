@@ -84,8 +84,19 @@ fn every_item_has_its_columns_and_what_was_left_out_is_counted() {
     let first = &texts["rows"][0];
     let fields: Vec<&str> = first.as_object().unwrap().keys().map(String::as_str).collect();
     for field in [
-        "tokens", "alpha", "predicted", "gradient", "leave_one_out", "tau_gradient", "tau_leave_one_out",
-        "words_90", "permutation", "adversary", "erase", "share", "decisive",
+        "tokens",
+        "alpha",
+        "predicted",
+        "gradient",
+        "leave_one_out",
+        "tau_gradient",
+        "tau_leave_one_out",
+        "words_90",
+        "permutation",
+        "adversary",
+        "erase",
+        "share",
+        "decisive",
     ] {
         assert!(fields.contains(&field), "{field} is not in {fields:?}");
     }
@@ -155,11 +166,24 @@ fn pairs_and_sentences_are_tested_as_well() {
     let pairs = folder.write("pairs.tsv", &rows);
     let common = ["--min-words", "2", "--format", "json"];
     let run = exegete(
-        &[&["attention", "test", "--input", &pairs, "--pair-column", "pair", "--model", &model("pair-lstm-additive")], &common[..]]
-            .concat(),
+        &[
+            &[
+                "attention",
+                "test",
+                "--input",
+                &pairs,
+                "--pair-column",
+                "pair",
+                "--model",
+                &model("pair-lstm-additive"),
+            ],
+            &common[..],
+        ]
+        .concat(),
     );
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let texts = "The film is good. A bad plot it was. One more sentence here.\nOnly one sentence in this text\n";
+    let texts =
+        "The film is good. A bad plot it was. One more sentence here.\nOnly one sentence in this text\n";
     let long = folder.write("sentences.txt", texts);
     let han = |args: &[&str]| {
         let model = model("han-gru");

@@ -218,6 +218,58 @@ fn every_format_of_a_corpus_survives_a_kill() {
     }
 }
 
+/// Methods over many texts finish no text before all: what the model answered is kept, and asked for once.
+#[test]
+fn methods_over_many_texts_stop_and_go_on() {
+    let (folder, model) = (Folder::new(40), golden("bert-sequence"));
+    let (input, whole) = (folder.at("texts.tsv"), folder.at("whole"));
+    let items = |path: &str| {
+        let mut report: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        (report["items"].take(), report["provenance"]["forward_rows"].as_u64().unwrap())
+    };
+    for (method, options) in
+        [("sp_lime", &["--set", "budget=400"][..]), ("triggers", &["--label-column", "label"])]
+    {
+        let args = [&on_file("explain", &input, &model, &["--format", "json", "--method", method]), options]
+            .concat();
+        let command = |output: &str| program(&[&args[..], &["-o", output]].concat());
+        let done = command(&whole).output().unwrap();
+        assert!(done.status.success(), "{method}: {}", told(&done));
+        let (expected, rows) = items(&whole);
+        let out = folder.at(method);
+        let kept = format!("{out}.unfinished");
+        let child = command(&out).spawn().unwrap();
+        let enough = || fs::metadata(&kept).map_or(0, |file| file.len()) > 1_000;
+        until(|| enough() || Path::new(&out).exists());
+        send(SIGINT, &child);
+        let stopped = child.wait_with_output().unwrap();
+        assert_eq!(
+            (stopped.status.code(), &*told(&stopped)),
+            (Some(130), "stopped before the end; the same command goes on\n"),
+            "{method}"
+        );
+        assert!(enough() && !Path::new(&out).exists(), "{method}");
+        let again = command(&out).output().unwrap();
+        assert!(again.status.success(), "{method}: {}", told(&again));
+        assert!(told(&again).starts_with("going on with the answers in "), "{method}: {}", told(&again));
+        let (found, fewer) = items(&out);
+        assert_eq!(found, expected, "{method}");
+        assert!(fewer < rows, "{method}: {fewer} of {rows} rows were run again");
+        assert!(!Path::new(&kept).exists(), "{method}");
+    }
+    assert_eq!(folder.names(), ["sp_lime", "texts.tsv", "triggers", "whole"]);
+}
+
+#[test]
+fn what_is_no_file_of_answers_is_left_alone() {
+    let (folder, model) = (Folder::new(4), golden("bert-sequence"));
+    let (input, out) = (folder.at("texts.tsv"), folder.at("out"));
+    fs::write(folder.at("out.unfinished"), "a diary").unwrap();
+    let args = on_file("explain", &input, &model, &["--method", "sp_lime", "-o", &out]);
+    assert_error(&exegete(&args), &["out.unfinished: cannot be used for answers", "holds something else"]);
+    assert_eq!(fs::read_to_string(folder.at("out.unfinished")).unwrap(), "a diary");
+}
+
 #[test]
 fn eval_stops_and_goes_on() {
     let (folder, model) = (Folder::new(30), golden("bert-sequence"));

@@ -6,6 +6,7 @@ mod attention;
 mod bad_input;
 mod bad_model;
 mod commands;
+mod corners;
 mod data;
 mod documents;
 mod endpoint;

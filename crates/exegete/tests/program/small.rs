@@ -75,6 +75,38 @@ fn a_keyword_is_learned_and_found() {
 }
 
 #[test]
+fn a_run_says_what_applies_and_what_it_does_not_know() {
+    let folder = Folder::with("keyword", "30");
+    let run = folder.train("gru", TINY);
+    let first = run.stderr.lines().next().unwrap();
+    for said in ["epochs 1, batch 32 of like lengths, adam with amsgrad, rate 0.001 constant", "best by auc"]
+    {
+        assert!(first.contains(said), "{first}");
+    }
+    let model = folder.at("gru");
+    let json: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.at("gru/training.json")).unwrap()).unwrap();
+    assert_eq!(json["command"], "train");
+    let bytes = fs::read(folder.at("train.tsv")).unwrap();
+    assert_eq!(json["train_sha256"], exegete::sha256_hex(&bytes));
+    // Words that no training row has are counted, text by text.
+    let known = first_text(&folder);
+    let text = format!("{known} xyzzy plugh");
+    let run = exegete(&["predict", &text, "--model", &model]);
+    assert!(run.stdout.contains("2 unknown words"), "{}", run.stdout);
+    let run = exegete(&["predict", &text, "--model", &model, "--format", "json"]);
+    assert!(run.stdout.contains("\"unknown\":2"), "{}", run.stdout);
+    let run = exegete(&["explain", &text, "--model", &model]);
+    assert!(run.stdout.contains("2 tokens of the text stand for words"), "{}", run.stdout);
+    let run = exegete(&["predict", &known, "--model", &model]);
+    assert!(!run.stdout.contains("unknown"), "{}", run.stdout);
+    // A folder with something else in it stays as it is.
+    fs::write(folder.at("gru/notes.md"), "mine").unwrap();
+    assert_error(&folder.train("gru", TINY), &["holds notes.md", "no part of a model"]);
+    let _still_there = fs::read(folder.at("gru/notes.md")).unwrap();
+}
+
+#[test]
 fn stories_are_asked_about() {
     let folder = Folder::with("babi1", "40");
     let run = folder.train("lstm", &[TINY, &["--pair-column", "pair", "--task", "entity_qa"]].concat());
@@ -103,6 +135,66 @@ fn aspects_are_asked_about() {
     let run = exegete(&["explain", &first_text(&folder), "--pair", "food", "--model", &model]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_error(&folder.train("atae", TINY), &["--pair-column"]);
+}
+
+/// One list a text, each word one part more than the word before.
+fn write_weights(folder: &Folder, to: &str) {
+    let rows = fs::read_to_string(folder.at("train.tsv")).unwrap();
+    let list = |row: &str| {
+        let words = row.split('\t').next().unwrap().split(' ').count();
+        let parts = (1..=words).map(|part| part as f64 * 2.0 / (words * (words + 1)) as f64);
+        format!("{:?}\n", parts.collect::<Vec<_>>())
+    };
+    fs::write(folder.at(to), rows.lines().skip(1).map(list).collect::<String>()).unwrap();
+}
+
+#[test]
+fn attention_can_be_imposed() {
+    let folder = Folder::with("keyword", "60");
+    let (train, weights, model) = (folder.at("train.tsv"), folder.at("w.jsonl"), folder.at("average"));
+    write_weights(&folder, "w.jsonl");
+    let imposed = [TINY, &["--attention", "imposed", "--weights", &weights]].concat();
+    let run = folder.train("average", &imposed);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let run = exegete(&["model", "check", &model]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let corpus = ["--input", &train, "--model", &model];
+    let run = exegete(&[&["predict", "--weights", &weights], &corpus[..]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    fs::write(folder.at("one.jsonl"), "[0.25, 0.75]\n").unwrap();
+    let one = ["--weights", &folder.at("one.jsonl"), "--model", &model];
+    for method in ["integrated_gradients", "leave_one_out", "lime"] {
+        let run = exegete(&[&["explain", "good river", "--method", method], &one[..]].concat());
+        assert_eq!(run.code, 0, "{method}: {}", run.stderr);
+    }
+    // Every way of giving the wrong weights is one line.
+    assert_error(
+        &exegete(&["predict", "good river", "--model", &model]),
+        &["takes its attention from outside"],
+    );
+    let run = exegete(&[&["predict", "good river letter"], &one[..]].concat());
+    assert_error(&run, &["2 weights for a text of 3 words"]);
+    fs::write(folder.at("short.jsonl"), "[1.0]\n").unwrap();
+    let short = folder.at("short.jsonl");
+    assert_error(
+        &exegete(&[&["predict", "--weights", &short], &corpus[..]].concat()),
+        &["1 weights for a text"],
+    );
+    fs::write(folder.at("broken.jsonl"), "0.5 0.5\n").unwrap();
+    let broken = folder.at("broken.jsonl");
+    let run = exegete(&["predict", "good river", "--weights", &broken, "--model", &model]);
+    assert_error(&run, &["broken.jsonl: line 1", "no JSON list"]);
+    assert_error(&folder.train("average", &["--attention", "imposed"]), &["belong together"]);
+    assert_eq!(folder.train("gru", TINY).code, 0);
+    let run = exegete(&[
+        "predict",
+        "good river",
+        "--weights",
+        &folder.at("one.jsonl"),
+        "--model",
+        &folder.at("gru"),
+    ]);
+    assert_error(&run, &["has its own attention"]);
 }
 
 #[test]
@@ -147,4 +239,24 @@ fn what_cannot_be_is_refused_by_name() {
     let (train, out) = (folder.at("train.tsv"), folder.at("out"));
     let run = exegete(&["train", "--train", &train, "-o", &out, "--hidden", "3"]);
     assert_error(&run, &["--hidden", "give --kind"]);
+}
+
+/// Sizes that no machine can hold, and numbers that nobody means, are one line before anything is allocated.
+#[test]
+fn absurd_sizes_are_refused() {
+    let folder = Folder::with("keyword", "20");
+    for (more, expected) in [
+        (&["--hidden", "1000000"][..], "--hidden 1000000: expected a number from 1 to 65,536"),
+        (&["--embedding", "65537"], "--embedding 65537: expected"),
+        (&["--attention-hidden", "0"], "--attention-hidden 0: expected"),
+        (&["--layers", "65"], "--layers 65: expected a number from 1 to 64"),
+        (&["--epochs", "18446744073709551615"], "--epochs 18446744073709551615: expected"),
+        (&["--batch", "0"], "--batch 0: expected a number from 1 to 1,048,576"),
+        // 95 TiB: more than whoever runs this test has.
+        (&["--hidden", "65536", "--layers", "64"], "weights, gradients and moments need 9"),
+    ] {
+        let run = folder.train("lstm", more);
+        assert_error(&run, &[expected]);
+        assert!(!std::path::Path::new(&folder.at("lstm")).exists(), "{more:?}: a folder is left behind");
+    }
 }

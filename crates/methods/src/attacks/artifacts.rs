@@ -83,7 +83,7 @@ impl CorpusMethod for Artifacts {
     }
 }
 
-/// In how many texts of each label each word occurs.
+/// How many texts of each label each word occurs in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Association {
     labels: Vec<String>,

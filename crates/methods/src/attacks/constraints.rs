@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Constraints {
     /// Words that are never replaced.
     pub keep: BTreeSet<String>,
-    /// Never put in.
+    /// Words that are never put in.
     pub forbid: BTreeSet<String>,
     /// Groups of words, such as one for each part of speech: a word may only become another one of its groups. A word in
     /// none of them stays. No groups, no such rule.
@@ -29,7 +29,7 @@ const STOP_WORDS: [(&str, bool); 2] = [("keep", false), ("free", true)];
 pub(super) const FORBID: Parameter =
     Parameter::text("forbid", "awful,great", Some(""), "words that are never put in");
 
-/// What [`Constraints::new`] reads.
+/// The parameters that [`Constraints::new`] reads.
 pub(super) const PARAMETERS: [Parameter; 5] = [
     Parameter::text("keep", "film,actor", Some(""), "words that are never replaced"),
     FORBID,

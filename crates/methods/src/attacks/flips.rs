@@ -14,7 +14,7 @@ pub(super) struct Flipped {
     pub(super) places: Vec<Vec<usize>>,
 }
 
-/// One more flip.
+/// These flips and one more, in the order of the text.
 pub(super) fn with(flips: &Flips, unit: usize, id: u32) -> Flips {
     let at = flips.partition_point(|(other, _)| *other < unit);
     let mut flips = flips.clone();

@@ -7,13 +7,14 @@ use exegete_core::{
 };
 
 /// What a change of the text is to bring about, and the number that leads there.
-pub(super) struct Goal {
+#[derive(Clone)]
+pub(super) struct AttackGoal {
     question: DecisionQuestion,
     /// Decided for the text as it is.
     pub(super) before: Decision,
     /// The class to reach; any other than before where there is none.
     toward: Option<Choice>,
-    /// What is lowered.
+    /// The number that the search moves: down, or up where the sign is −1.
     pub(super) objective: Target,
     /// 1, or −1 where the objective is raised instead.
     pub(super) sign: f64,
@@ -30,9 +31,9 @@ pub(super) struct Outcome {
     pub(super) reached: bool,
 }
 
-impl Goal {
+impl AttackGoal {
     /// The goal for a text with this output: another decision, or the class `toward`.
-    pub(super) fn new(job: &Question<'_>, logits: &Logits, toward: Option<&str>) -> Result<Self> {
+    fn new(job: &Question<'_>, logits: &Logits, toward: Option<&str>) -> Result<Self> {
         let (card, open) = (job.card(), job.open()?);
         let question =
             DecisionQuestion::of(card, &job.target).ok_or_else(|| nothing_decided(card, &job.target))?;
@@ -57,7 +58,7 @@ impl Goal {
     }
 
     /// What a changed text gives.
-    pub(super) fn outcome(
+    fn outcome(
         &self,
         job: &Question<'_>,
         open: &dyn Open,
@@ -79,9 +80,41 @@ impl Goal {
     }
 }
 
+/// Reads the goal for a text off its own output, with what the text as it is gives.
+pub(super) struct Aiming<'g, 'a> {
+    pub(super) job: &'g Question<'a>,
+    pub(super) open: &'g dyn Open,
+    /// The class to reach, where the user says one.
+    pub(super) toward: Option<&'g str>,
+}
+
+impl OfOutput<(AttackGoal, Outcome)> for Aiming<'_, '_> {
+    fn of(&self, row: &Row, output: &Logits) -> Result<(AttackGoal, Outcome)> {
+        let goal = AttackGoal::new(self.job, output, self.toward)?;
+        let outcome = goal.outcome(self.job, self.open, &row.encoded, output)?;
+        Ok((goal, outcome))
+    }
+}
+
+impl Readout for Aiming<'_, '_> {
+    type Value = (AttackGoal, Outcome);
+
+    fn places(&self) -> Option<Vec<usize>> {
+        self.job.card().task.places(&self.job.target.quantity)
+    }
+
+    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<(AttackGoal, Outcome)>> {
+        by_outputs(self, rows, pass)
+    }
+
+    fn of_output(&self) -> Option<&dyn OfOutput<(AttackGoal, Outcome)>> {
+        Some(self)
+    }
+}
+
 /// Reads what changed texts give, so that no output outlives its pass.
 pub(super) struct Toward<'g, 'a> {
-    pub(super) goal: &'g Goal,
+    pub(super) goal: &'g AttackGoal,
     pub(super) job: &'g Question<'a>,
     pub(super) open: &'g dyn Open,
 }

@@ -6,12 +6,12 @@
 
 use super::first_order::{Estimate, lowest};
 use super::flips::{Flipped, Flips, apply, swaps, with, written};
-use super::goal::{Goal, Outcome, Toward};
+use super::goal::{Aiming, AttackGoal, Outcome, Toward};
 use super::{Constraints, ReplacementWords, constraints};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod};
 use crate::{Arguments, Parameter, Question, Stream};
 use exegete_core::report::{Chance, Edited, Edits, Item, Subject, Verdict};
-use exegete_core::{Array, Encoded, Example, Open, Outputs, Result, Row, Unit, Units, dot};
+use exegete_core::{Array, Encoded, Example, Open, Predictions, Result, Row, Unit, Units, dot};
 use rand::RngExt;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -146,7 +146,7 @@ struct Search<'s, 'a> {
     vocabulary: ReplacementWords,
     /// What may take the place of each unit.
     allowed: Vec<Vec<u32>>,
-    goal: Goal,
+    goal: AttackGoal,
     start: State,
 }
 
@@ -154,15 +154,14 @@ impl<'s, 'a> Search<'s, 'a> {
     fn new(own: &'s HotFlip, job: &'s Question<'a>, units: &'s [Unit]) -> Result<Self> {
         let open = job.open()?;
         let vocabulary = ReplacementWords::of(open)?;
-        let logits = job.driver.read_one(job.model, &job.row, &Outputs)?;
-        let goal = Goal::new(job, &logits, own.toward.as_deref())?;
+        let aiming = Aiming { job, open, toward: own.toward.as_deref() };
+        let (goal, outcome) = job.driver.read_one(job.model, &job.row, &aiming)?;
         let may = |unit: &Unit| match may_move(job, unit) {
             true => own.constraints.allowed(&vocabulary, job.encoded(), unit),
             false => Vec::new(),
         };
         let allowed = units.iter().map(may).collect();
         let text = apply(job.encoded(), units, &Flips::new(), &vocabulary);
-        let outcome = goal.outcome(job, open, &text.encoded, &logits)?;
         let start = State { flips: Flips::new(), text, outcome };
         Ok(Self { own, job, open, units, vocabulary, allowed, goal, start })
     }
@@ -297,12 +296,12 @@ impl<'s, 'a> Search<'s, 'a> {
 
     fn edited(&self, state: &State) -> Result<Edited> {
         let swaps = swaps(self.job.encoded(), self.units, &state.flips, &self.vocabulary);
-        let logits =
-            self.job.driver.read_one(self.job.model, &Row::new(state.text.encoded.clone()), &Outputs)?;
+        let (model, row) = (self.job.model, Row::new(state.text.encoded.clone()));
+        let answer = self.job.driver.read_one(model, &row, &Predictions(model))?;
         Ok(Edited {
             input: written(&self.job.encoded().fields, &swaps),
             swaps,
-            prediction: self.open.scores(&state.text.encoded, &logits)?,
+            prediction: answer.scores,
             value: state.outcome.value,
             reached: state.outcome.reached,
         })
@@ -312,7 +311,8 @@ impl<'s, 'a> Search<'s, 'a> {
     fn lost(&self, states: &[&State], edited: &[Edited]) -> Result<usize> {
         let mut lost = 0;
         for (state, edited) in states.iter().zip(edited).filter(|(state, _)| state.outcome.reached) {
-            let again = self.open.encode(&Example { fields: edited.input.clone(), label: None })?;
+            let again =
+                self.open.encode(&Example { fields: edited.input.clone(), label: None, weights: None })?;
             let ids = |encoded: &Encoded| encoded.tokens.iter().map(|token| token.id).collect::<Vec<_>>();
             // Where the tokens move, a target at one of them is about another.
             if ids(&again) == ids(&state.text.encoded) || is_bound(self.job) {

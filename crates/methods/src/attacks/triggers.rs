@@ -11,7 +11,7 @@ use super::constraints::FORBID;
 use super::{Constraints, ReplacementWords};
 use crate::parameter::{Parameter, name_of, names};
 use crate::registry::{CorpusMethod, Info, Meaning, Needs, New};
-use crate::{Arguments, Corpus, Stream};
+use crate::{Arguments, Corpus, Stream, SurveySize};
 use exegete_core::report::Item;
 use exegete_core::{Encoded, Error, Example, Model, Result, Units, class_index};
 use place::SiteChoice;
@@ -248,7 +248,7 @@ impl Triggers {
         Ok(association)
     }
 
-    /// A random trigger.
+    /// A trigger of words drawn at random.
     fn drawn(&self, words: &[u32], random: &mut ChaCha8Rng) -> Vec<u32> {
         (0..self.length).map(|_| words[random.random_range(0..words.len())]).collect()
     }
@@ -277,6 +277,17 @@ impl CorpusMethod for Triggers {
             named.into_iter().filter_map(|(key, label)| Some((key.to_owned(), label.clone()?.into()))),
         );
         params
+    }
+
+    fn most_rows(&self, size: &SurveySize) -> Option<usize> {
+        let aims = if self.attack.is_some() || self.force.is_some() { 1 } else { size.classes };
+        let (searched, held_out) = (self.rows.min(size.texts), self.held_out.min(size.texts));
+        let search = search::most_rows(self, searched);
+        let tried = (self.restarts + 1).saturating_mul(searched.saturating_add(held_out));
+        let random = self.random.saturating_mul(held_out.min(RANDOM_ROWS));
+        let each = search.saturating_mul(self.restarts).saturating_add(tried).saturating_add(random);
+        // Whose class is not given is asked for it.
+        Some(each.saturating_mul(aims).saturating_add(size.texts))
     }
 
     fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>> {

@@ -22,7 +22,7 @@ pub(super) const REVERSE: GeneratedSet = GeneratedSet {
     ..COPY
 };
 
-/// Neighbours change places.
+/// The target is the source with neighbours exchanged, pair by pair.
 pub(super) const BIGRAM_FLIP: GeneratedSet = GeneratedSet {
     name: "bigram_flip",
     summary: "the same; in the target neighbours have changed places in pairs",

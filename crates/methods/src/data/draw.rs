@@ -55,7 +55,7 @@ impl RowDraws {
         least + self.below(most - least + 1)
     }
 
-    /// Either, equally likely.
+    /// Whether a fair coin shows heads.
     pub(super) fn coin(&mut self) -> bool {
         self.below(2) == 1
     }

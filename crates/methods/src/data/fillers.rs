@@ -42,7 +42,7 @@ pub(super) const FIRST_LAST: GeneratedSet = GeneratedSet {
     ..KEYWORD
 };
 
-/// One pronoun decides.
+/// Neutral words and one pronoun that decides the label.
 pub(super) const PRONOUN: GeneratedSet = GeneratedSet {
     name: "pronoun",
     summary: "neutral words and one pronoun, which decides",

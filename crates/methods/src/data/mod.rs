@@ -18,7 +18,7 @@ pub mod words;
 pub use draw::RowDraws;
 pub use row::{AlignedRow, GeneratedRow, LabelledRow};
 
-use crate::{Arguments, Parameter, Settings};
+use crate::{Arguments, Parameter, Settings, nearest};
 use exegete_core::{Error, Result};
 use std::fmt;
 
@@ -70,12 +70,9 @@ const PAIR: &[&str] = &["text", "pair", "label", "truth"];
 /// The set of this name.
 pub fn find_set(name: &str) -> Result<&'static GeneratedSet> {
     SETS.into_iter().find(|set| set.name == name).ok_or_else(|| {
-        let near =
-            SETS.iter().map(|set| set.name).min_by_key(|known| strsim::damerau_levenshtein(name, known));
-        let near = near.unwrap_or_default();
-        Error::Request(format!(
-            "'{name}' is no set of data; did you mean {near}? `exegete data make` lists them"
-        ))
+        let near = nearest(name, SETS.iter().map(|set| set.name));
+        let meant = near.map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+        Error::Request(format!("'{name}' is no set of data; {meant}`exegete data make` lists them"))
     })
 }
 

@@ -16,7 +16,7 @@ pub struct LabelledRow {
     pub text: String,
     /// The second text, field 1, in sets that have one.
     pub pair: Option<String>,
-    /// What is right.
+    /// The right label of the text.
     pub label: String,
     /// The bytes that make it right, in their order.
     pub truth: Vec<Span>,
@@ -27,9 +27,9 @@ pub struct LabelledRow {
 /// A source and its target, word by word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlignedRow {
-    /// What is given.
+    /// The words that are given, with a space between two.
     pub source: String,
-    /// What is to be made of it.
+    /// The words that are to be made of them, with a space between two.
     pub target: String,
     /// Which word of the source each word of the target comes from: source and target, from 0, in the order of the source.
     pub alignment: Vec<(usize, usize)>,

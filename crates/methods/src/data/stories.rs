@@ -6,7 +6,7 @@ use super::{GeneratedRow, GeneratedSet, Grammar, LabelledRow, PAIR, RowDraws, le
 use crate::{Arguments, Parameter};
 use exegete_core::{Result, Span};
 
-/// Where somebody is.
+/// Persons move about, and the question is where one of them is.
 pub(super) const BABI1: GeneratedSet = GeneratedSet {
     name: "babi1",
     summary: "persons who move about; where one of them is, by one sentence",
@@ -16,7 +16,7 @@ pub(super) const BABI1: GeneratedSet = GeneratedSet {
     new: |arguments| story(arguments, false, whereabouts),
 };
 
-/// Where something is.
+/// Persons carry things about, and the question is where a thing is.
 pub(super) const BABI2: GeneratedSet = GeneratedSet {
     name: "babi2",
     summary: "they also take and drop things; where a thing is, by two sentences",
@@ -25,7 +25,7 @@ pub(super) const BABI2: GeneratedSet = GeneratedSet {
     ..BABI1
 };
 
-/// Where something was.
+/// Persons carry things about, and the question is where a thing was before.
 pub(super) const BABI3: GeneratedSet = GeneratedSet {
     name: "babi3",
     summary: "the same; where a thing was before a place, by three sentences",

@@ -1,9 +1,9 @@
 //! The words of generated texts. A file can be checked by whoever knows these lists, so they stay as they are.
 
-/// Words that praise.
+/// Words that praise, in the sets about opinions.
 pub const POSITIVE: [&str; 10] =
     ["good", "great", "lovely", "superb", "warm", "honest", "brilliant", "charming", "funny", "wise"];
-/// Words that blame.
+/// Words that blame, in the sets about opinions.
 pub const NEGATIVE: [&str; 10] =
     ["bad", "awful", "boring", "poor", "cold", "false", "dreadful", "clumsy", "dull", "weak"];
 /// One of the two lists of `first_last`.
@@ -20,7 +20,7 @@ pub const FEMALE: [&str; 4] = ["she", "her", "hers", "herself"];
 pub const ASPECTS: [&str; 6] = ["food", "service", "staff", "price", "place", "music"];
 /// Who acts in stories.
 pub const PERSONS: [&str; 4] = ["mary", "john", "daniel", "sandra"];
-/// Where persons go.
+/// The places that persons of stories go to.
 pub const PLACES: [&str; 6] = ["bathroom", "hallway", "garden", "office", "bedroom", "kitchen"];
 /// What persons carry about.
 pub const THINGS: [&str; 3] = ["apple", "football", "milk"];

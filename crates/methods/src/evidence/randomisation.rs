@@ -11,7 +11,7 @@ use crate::registry::Method;
 use crate::statistics::spearman;
 use crate::{Question, RawAttribution, Stream};
 use exegete_core::report::{Checks, Randomisation};
-use exegete_core::{Array, Learner, Model, ParameterGroup, Result};
+use exegete_core::{Array, GroupKind, Learner, Model, ParameterGroup, Result};
 use std::sync::Arc;
 
 /// Scores that go this well with those of a model of random parameters do not depend on what was learned.
@@ -81,27 +81,27 @@ fn cascade(
     Ok(found)
 }
 
+/// The stream of what layers share; the embeddings have 0, the head 2, and other parts those after it.
+const SHARED: u64 = 1;
+
 /// The groups as parts in the order of computation. All weights that layers share are one part: a change to one set
 /// already reaches many layers.
 fn parts(groups: Vec<ParameterGroup>) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut layers = 0;
-    for ParameterGroup { name, mut parameters } in groups {
-        let name = if name.starts_with("layers.") { "layers".into() } else { name };
-        match parts.last_mut().filter(|last| last.name == name) {
-            Some(last) => last.parameters.append(&mut parameters),
-            None => {
-                let stream = match name.as_str() {
-                    "embeddings" => 0,
-                    "layers" => 1,
-                    ParameterGroup::HEAD => 2,
-                    _ => {
-                        layers += 1;
-                        2 + layers
-                    }
-                };
-                parts.push(Part { name, stream, parameters });
+    for ParameterGroup { name, kind, mut parameters } in groups {
+        let (name, stream) = match kind {
+            GroupKind::Embeddings => (name, 0),
+            GroupKind::Shared => ("layers".into(), SHARED),
+            GroupKind::Head => (name, 2),
+            GroupKind::Part => {
+                layers += 1;
+                (name, 2 + layers)
             }
+        };
+        match parts.last_mut().filter(|last| (last.stream, stream) == (SHARED, SHARED)) {
+            Some(last) => last.parameters.append(&mut parameters),
+            None => parts.push(Part { name, stream, parameters }),
         }
     }
     parts.iter_mut().for_each(|part| part.parameters.sort_unstable());
@@ -130,10 +130,14 @@ mod tests {
 
     #[test]
     fn groups_become_parts_with_streams_of_their_own() {
-        let check = |groups: &[(&str, &str)], expected: &[(&str, u64, &str)]| {
+        use GroupKind::{Embeddings, Head, Part as Layer, Shared};
+        let check = |groups: &[(&str, GroupKind, &str)], expected: &[(&str, u64, &str)]| {
             let words = |text: &str| text.split(' ').map(str::to_owned).collect();
-            let group =
-                |&(name, text): &(&str, &str)| ParameterGroup { name: name.into(), parameters: words(text) };
+            let group = |&(name, kind, text): &(&str, GroupKind, &str)| ParameterGroup {
+                name: name.into(),
+                kind,
+                parameters: words(text),
+            };
             let expected = expected.iter().map(|&(name, stream, text)| Part {
                 name: name.into(),
                 stream,
@@ -142,12 +146,22 @@ mod tests {
             assert_eq!(parts(groups.iter().map(group).collect()), expected.collect::<Vec<_>>());
         };
         check(
-            &[("embeddings", "w p"), ("layer.0", "b a"), ("layer.1", "c"), ("head", "h")],
+            &[
+                ("embeddings", Embeddings, "w p"),
+                ("layer.0", Layer, "b a"),
+                ("layer.1", Layer, "c"),
+                ("head", Head, "h"),
+            ],
             &[("embeddings", 0, "p w"), ("layer.0", 3, "a b"), ("layer.1", 4, "c"), ("head", 2, "h")],
         );
         check(
-            &[("embeddings", "w"), ("layers.0", "b d"), ("layers.1", "a c")],
+            &[("embeddings", Embeddings, "w"), ("layers.0", Shared, "b d"), ("layers.1", Shared, "a c")],
             &[("embeddings", 0, "w"), ("layers", 1, "a b c d")],
+        );
+        // What a part is called says nothing.
+        check(
+            &[("embeddings", Layer, "w"), ("layers.0", Layer, "b"), ("top", Head, "h")],
+            &[("embeddings", 3, "w"), ("layers.0", 4, "b"), ("top", 2, "h")],
         );
     }
 }

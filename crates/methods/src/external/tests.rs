@@ -10,6 +10,7 @@ fn encoded() -> Encoded {
         piece: piece.into(),
         span: span.map(|(field, start, end)| Span { field, start, end }),
         special: span.is_none(),
+        weight: None,
     };
     let field = |name: &str, text: &str| Field { name: name.into(), text: text.into() };
     Encoded {

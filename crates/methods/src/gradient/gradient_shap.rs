@@ -25,7 +25,7 @@ pub const INFO: Info = Info {
     new: New::Scores(|arguments| Ok(Box::new(GradientShap::new(arguments)?))),
 };
 
-/// Points drawn together.
+/// How many points are drawn and run together.
 const BATCH: usize = 32;
 /// The most points drawn to reach a tolerance.
 const MOST: usize = 1024;

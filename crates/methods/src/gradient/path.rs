@@ -14,7 +14,7 @@ pub(super) struct Line {
 /// A line whose ends were run.
 pub(super) struct Path {
     pub(super) line: Line,
-    /// x − x′
+    /// The input minus the baseline: x − x′.
     pub(super) delta: Array,
     /// F at the end minus F at the start.
     pub(super) difference: f64,
@@ -124,7 +124,7 @@ pub(super) fn found<T>(value: Option<T>) -> Result<T> {
     value.ok_or_else(|| Error::Model("the model ran no row".into()))
 }
 
-/// a ⊙ b
+/// The product element by element: a ⊙ b.
 pub(crate) fn times(mut a: Array, b: &Array) -> Array {
     a.data.iter_mut().zip(&b.data).for_each(|(a, b)| *a *= b);
     a

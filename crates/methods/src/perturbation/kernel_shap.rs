@@ -139,7 +139,7 @@ impl Layers {
         Self { players: n, whole, weights, to_draw, asked: sets - left as usize }
     }
 
-    /// Sets in all.
+    /// How many sets are run in all.
     fn samples(&self) -> usize {
         self.asked + 2 * self.to_draw
     }

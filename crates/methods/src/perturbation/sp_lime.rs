@@ -7,7 +7,7 @@ use crate::answer::attribution;
 use crate::evidence::{Evidence, Level};
 use crate::parameter::{Parameter, Takes, names};
 use crate::registry::{CorpusMethod, Info, Meaning, Method, Needs, New};
-use crate::{Arguments, ConfiguredMethod, Corpus, Kind, Normalise, Question, RawScores};
+use crate::{Arguments, ConfiguredMethod, Corpus, Kind, Normalise, Question, RawScores, SurveySize};
 use exegete_core::report::{Cell, Item, Table};
 use exegete_core::{Error, Example, Result};
 use std::collections::{BTreeMap, HashMap};
@@ -58,7 +58,7 @@ impl SpLime {
         Ok(Self {
             texts,
             shared,
-            chosen: ConfiguredMethod { info: &lime::INFO, kind, reduce: None, normalise },
+            chosen: ConfiguredMethod { info: &lime::INFO, kind, reduce: None, normalise, set: Vec::new() },
         })
     }
 
@@ -95,6 +95,11 @@ impl CorpusMethod for SpLime {
         let mut params = self.chosen.params();
         params.insert("texts".into(), self.texts.into());
         params
+    }
+
+    fn most_rows(&self, size: &SurveySize) -> Option<usize> {
+        let rows = self.chosen.most_rows(size.units)?;
+        Some(rows.saturating_mul(size.targets).saturating_mul(size.texts))
     }
 
     fn survey(&self, corpus: &Corpus<'_>) -> Result<Vec<Item>> {
@@ -152,7 +157,7 @@ pub fn importance(rows: &[Vec<(usize, f64)>], words: usize) -> Vec<f64> {
     sums.iter().map(|sum| sum.sqrt()).collect()
 }
 
-/// A chosen text.
+/// A text that was chosen, and what it adds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextPick {
     /// Which text, by its place in the file from 0.

@@ -12,7 +12,7 @@ pub struct Tree {
 pub(super) struct Node {
     /// Those of the first group, then those of the second.
     pub(super) players: Vec<usize>,
-    /// The two groups.
+    /// The two groups that it is made of, by their places; none for a single player.
     pub(super) halves: Option<[usize; 2]>,
 }
 

@@ -35,7 +35,7 @@ impl LejaQuadrature {
     /// The most points it ever takes.
     pub const MOST: usize = 256;
 
-    /// The first points.
+    /// The points that every integral starts with.
     pub fn new() -> Self {
         let far = vec![1.0; PLACES + 1];
         let mut ladder = Self { centre: CENTRE, width: WIDTH, alphas: Vec::new(), far };

@@ -54,7 +54,7 @@ impl Default for FlippingSetSearch {
     }
 }
 
-/// What was found.
+/// What a search for flipping sets found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flips {
     /// The sets that change the decision, the surest change first; where there is none, the one that came closest.

@@ -1,4 +1,4 @@
-//! A black box whose answers are planted, and what finders make of it.
+//! A black box whose answers are planted, and what search methods make of it.
 
 use crate::SiteChoice;
 use crate::evidence::Level;
@@ -83,7 +83,7 @@ impl Model for Planted {
             let prob = 1.0 / (1.0 + (-(self.odds)(&words)).exp());
             let class = |label: &str, prob: f64| ClassScore { label: label.into(), logit: None, prob };
             let scores = Scores::classes(vec![class("negative", 1.0 - prob), class("positive", prob)]);
-            Prediction { scores, truncated: false }
+            Prediction { scores, truncated: false, unknown: 0 }
         };
         Ok(examples.iter().map(one).collect())
     }

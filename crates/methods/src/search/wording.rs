@@ -1,4 +1,4 @@
-//! What finders say of hidden units, in plain words.
+//! What search methods say of hidden units, in plain words.
 
 use crate::evidence::sentence::{noun, quote, quoted};
 use crate::{Decision, Masker, Question, Set};
@@ -19,7 +19,7 @@ impl<'w> Wording<'w> {
         Self { job, kind: kind.unwrap_or_default(), masker: job.masker() }
     }
 
-    /// "word" or "words".
+    /// The units in words, such as "word" for one and "words" for several.
     pub(crate) fn noun(&self, count: usize) -> String {
         noun(self.kind, count)
     }

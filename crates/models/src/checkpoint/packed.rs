@@ -140,7 +140,7 @@ pub(super) fn unpack(file: &[u8], packed: &[(&Entry, &Packed)]) -> io::Result<(B
 }
 
 impl Packed {
-    /// Writes the weights.
+    /// Writes the unpacked weights of one tensor into their place.
     fn fill(&self, file: &[u8], entry: &Entry, values: &mut [f32]) {
         let scales = self.scales(file);
         let scales: Vec<f32> =

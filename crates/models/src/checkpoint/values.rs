@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A file's bytes.
+/// The bytes of a file, or of what was unpacked from one.
 #[derive(Debug)]
 pub(super) enum Buffer {
     Mapped(Mapped),

@@ -27,7 +27,7 @@ pub enum Activation {
     GeluTanh,
     /// The rectifier: max(x, 0).
     Relu,
-    /// The hyperbolic tangent.
+    /// The hyperbolic tangent: tanh(x).
     Tanh,
     /// The sigmoid-weighted unit: x·sigmoid(x).
     Silu,
@@ -64,7 +64,7 @@ pub struct Rates {
     pub head: f64,
 }
 
-/// A checked `config.json`.
+/// A `config.json` that has been checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// One of those that [`known`](crate::families::known) lists.
@@ -79,7 +79,7 @@ pub struct Config {
     pub embedding_size: usize,
     /// L, how many layers there are.
     pub num_hidden_layers: usize,
-    /// N; divides H.
+    /// N, how many attention heads a layer has; it divides H.
     pub num_attention_heads: usize,
     /// Width inside the feed-forward block.
     pub intermediate_size: usize,
@@ -91,7 +91,7 @@ pub struct Config {
     pub type_vocab_size: usize,
     /// ε of every layer norm.
     pub layer_norm_eps: f64,
-    /// Of the feed-forward block.
+    /// The activation of the feed-forward block.
     pub hidden_act: Activation,
     /// The padding token; RoBERTa counts positions from the one after it.
     pub pad_token_id: usize,
@@ -99,7 +99,7 @@ pub struct Config {
     pub num_hidden_groups: usize,
     /// Whether a masked-LM decoder is the word matrix when the checkpoint has no decoder of its own.
     pub tie_word_embeddings: bool,
-    /// Dropout while training.
+    /// The rates of dropout while training, shares from 0 to 1.
     pub dropout: Rates,
     /// `regression`, `single_label_classification`, `multi_label_classification`, where the file says.
     pub problem_type: Option<String>,

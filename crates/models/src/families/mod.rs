@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::encoder::{Encoder, sites};
 use crate::heads::{Head, HeadNames};
 use crate::weights::Weights;
-use exegete_core::{ParameterGroup, Result, Task};
+use exegete_core::{GroupKind, Result, Task};
 use exegete_engine::Scalar;
 use std::sync::Arc;
 
@@ -72,11 +72,11 @@ pub struct Sharing {
 /// The keys of a family's dropout rates with the rates where the config is silent, and the places that not all drop at.
 #[derive(Debug, PartialEq)]
 pub struct DropoutKeys {
-    /// Of embeddings and of the blocks' outputs.
+    /// The rate of embeddings and of the blocks' outputs.
     pub hidden: (&'static str, f64),
-    /// Of attention probabilities.
+    /// The rate of attention probabilities.
     pub attention: (&'static str, f64),
-    /// Of a classifier's head; the rate of `hidden` where there is no default of its own.
+    /// The rate of a classifier's head; that of `hidden` where there is no default of its own.
     pub head: (&'static str, Option<f64>),
     /// Whether it drops after the attention's output projection.
     pub attention_out: bool,
@@ -170,20 +170,23 @@ impl Projection {
 pub fn build<T: Scalar>(w: &mut Weights<'_, T>, c: &Config, task: &dyn Task) -> Result<Encoder<T>> {
     let layout = &c.family.layout;
     w.find_root(layout.root, &format!("{}.word_embeddings.weight", layout.embeddings));
-    w.group("embeddings");
+    w.group_of(GroupKind::Embeddings, "embeddings");
     let path = w.path(layout.embeddings);
     let embeddings = Embeddings::load(w, &path, c)?;
     let path = layout.projection.path(c).map(|path| w.path(path));
     let projection = path.map(|path| Linear::load(w, &path, c.embedding_size, c.hidden_size)).transpose()?;
-    let kind = if c.family.spelling.sharing.is_some() { "layers" } else { "layer" };
+    let (kind, name) = match c.family.spelling.sharing {
+        Some(_) => (GroupKind::Shared, "layers"),
+        None => (GroupKind::Part, "layer"),
+    };
     let sets = (0..c.num_hidden_groups).map(|n| {
-        w.group(format!("{kind}.{n}"));
+        w.group_of(kind, format!("{name}.{n}"));
         let path = w.path(layout.layer).replace("{n}", &n.to_string());
         Layer::load(w, &path, &layout.layer_names, c).map(Arc::new)
     });
     let sets = sets.collect::<Result<Vec<_>>>()?;
     let stack = Stack((0..c.num_hidden_layers).map(|n| sets[c.group(n)].clone()).collect());
-    w.group(ParameterGroup::HEAD);
+    w.head();
     let head = Head::load(w, &layout.head, &embeddings.word, task, c)?;
     Ok(Encoder { embeddings, projection, stack, head, sites: sites(c, task), inner: c.intermediate_size })
 }

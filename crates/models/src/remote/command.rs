@@ -33,7 +33,7 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    /// Nothing runs yet.
+    /// A pipe to a command that has not been started yet.
     pub(super) fn new(command: &str, timeout: Duration) -> Self {
         Self { command: command.to_owned(), timeout, process: Mutex::default() }
     }

@@ -39,7 +39,7 @@ pub struct RemoteOptions {
     pub timeout: Duration,
     /// How often a request is repeated after a fault that may pass.
     pub retries: usize,
-    /// Texts a request.
+    /// How many texts go into one request.
     pub batch: usize,
     /// Requests at once. A command is asked one thing at a time.
     pub concurrency: usize,

@@ -187,7 +187,7 @@ impl Shape {
             let scores = self
                 .scores(row)
                 .map_err(|fault| Fault { what: format!("{} {}", place(i, rows), fault.what), ..fault })?;
-            Ok(Prediction { scores, truncated: false })
+            Ok(Prediction { scores, truncated: false, unknown: 0 })
         };
         reply.rows.iter().enumerate().map(one).collect()
     }

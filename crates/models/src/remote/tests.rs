@@ -106,7 +106,7 @@ fn numbers_arrive_as_they_were_sent() {
     let found = answers(r#"{"scores":[[0.4,0.6]]}"#, r#"{"scores":[[0.1234567890123,0.8765432109877]]}"#, 1);
     let class = |label: &str, prob| ClassScore { label: label.to_owned(), logit: None, prob };
     let scores = Scores::classes(vec![class("0", 0.1234567890123), class("1", 0.8765432109877)]);
-    assert_eq!(found, Ok(vec![Prediction { scores, truncated: false }]));
+    assert_eq!(found, Ok(vec![Prediction { scores, truncated: false, unknown: 0 }]));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn requests_are_one_line() {
     let line = String::from_utf8(request(&examples).unwrap()).unwrap();
     assert_eq!(line, "{\"texts\":[\"a\\nb\\u0000\\\"😀\",[\"p\",\"h\"]]}\n");
     let field = || Field { name: "x".to_owned(), text: String::new() };
-    let three = Example { fields: vec![field(), field(), field()], label: None };
+    let three = Example { fields: vec![field(), field(), field()], label: None, weights: None };
     assert!(request(&[three]).unwrap_err().to_string().contains("3 fields"));
 }
 

@@ -16,7 +16,7 @@ use crate::encoder::{LOGITS, Network, POOLED, WORDS};
 use crate::run::Run;
 use crate::small::SmallConfig;
 use crate::weights::{Param, Weights};
-use exegete_core::{Axis, ParameterGroup, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task, Token};
+use exegete_core::{Axis, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task, Token};
 use exegete_engine::{Op, Scalar, Unary, Var};
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl<T: Scalar> Atae<T> {
         let hidden = linear("attention.hidden", m, a)?;
         let query = linear("attention.query", d, d)?;
         let score = linear("attention.score", a + d, 1)?;
-        w.group(ParameterGroup::HEAD);
+        w.head();
         let mut linear = |path: &str| {
             let weight = w.get(&format!("{path}.weight"), &[m, m])?;
             Ok::<_, exegete_core::Error>(Linear { weight, bias: None })
@@ -88,6 +88,18 @@ impl<T: Scalar> Atae<T> {
         }
         let all = run.tape.apply(Op::JoinRows, parts); // [T, d], field after field
         run.tape.apply(Op::Gather(places.into()), [all]) // [T, d], row after row
+    }
+
+    /// The vectors of the aspects' words, \[Wa, d\]. No edit lies on their way where a run starts behind them, so they are then
+    /// looked up again.
+    fn aspects(&self, run: &mut Run<'_, T>, asked: &FieldTokens, x: &Var<T>) -> Var<T> {
+        let places: Arc<[usize]> = asked.content.index.iter().map(|&at| asked.index[at]).collect();
+        if !run.skips(WORDS) {
+            return run.tape.apply(Op::Gather(places), [x.clone()]); // [Wa, d]
+        }
+        let (table, ids) = (run.param(&self.aspect), run.ids());
+        let ids = places.iter().map(|&at| ids[at]).collect();
+        run.tape.apply(Op::Gather(ids), [table]) // [Wa, d]
     }
 
     /// Weights over words: states \[W, m\] and aspects \[B, d\] → \[W, 1\].
@@ -122,17 +134,17 @@ impl<T: Scalar> Network<T> for Atae<T> {
             run.lay_out(segments);
         }
         let x = run.cut(WORDS, |run| Ok(self.vectors(run, [&text, &asked])))?; // [T, d]
-        let aspect: Arc<[usize]> = asked.content.index.iter().map(|&at| asked.index[at]).collect();
-        let aspect = run.tape.apply(Op::Gather(aspect), [x.clone()]); // [Wa, d]
+        let aspect = self.aspects(run, &asked, &x); // [Wa, d]
         let aspect = run.tape.segment_mean(&asked.content.segments, aspect); // [B, d]
         let aspect = run.site(ASPECT, aspect)?;
 
-        let words = run.tape.apply(Op::Gather(text.index.clone()), [x]); // [Tf, d]
-        let beside = run.tape.apply(Op::Gather(text.segments.owners()), [aspect.clone()]); // [Tf, d]
-        let x = run.tape.apply(Op::JoinColumns, [words, beside]); // [Tf, 2d]
-        let x = run.dropout_over(&text.segments, x, |rates| rates.embedding); // [Tf, 2d]
-        let states = self.states.forward(run, &text.segments, x)?; // [Tf, m]
-        let states = run.site(STATES, states)?;
+        let states = run.cut(STATES, |run| {
+            let words = run.tape.apply(Op::Gather(text.index.clone()), [x]); // [Tf, d]
+            let beside = run.tape.apply(Op::Gather(text.segments.owners()), [aspect.clone()]); // [Tf, d]
+            let x = run.tape.apply(Op::JoinColumns, [words, beside]); // [Tf, 2d]
+            let x = run.dropout_over(&text.segments, x, |rates| rates.embedding); // [Tf, 2d]
+            self.states.forward(run, &text.segments, x) // [Tf, m]
+        })?;
 
         let words = run.tape.apply(Op::Gather(text.content.index.clone()), [states.clone()]); // [W, m]
         let probs = self.weigh(run, &text, words.clone(), aspect)?; // [W, 1]
@@ -166,7 +178,7 @@ impl<T: Scalar> Network<T> for Atae<T> {
 
 /// Every place, in the order of computation.
 fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
-    let (d, m, unit) = (c.embedding, c.width(), Axis::Unit);
+    let (d, m, unit) = (c.embedding, c.width(), Axis::Neuron);
     let [token, content] = [Axis::FieldToken(0), Axis::FieldContent(0)];
     let mut sites = vec![
         SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, unit(d)]).cut(),
@@ -174,7 +186,8 @@ fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
     ];
     sites.extend(states::sites(c, "", token));
     sites.extend([
-        SiteInfo::new(STATES, "enc", Role::LayerOutput, [token, unit(m)]),
+        // A run can start there, but what the aspect says does not go through it.
+        SiteInfo { cut: true, ..SiteInfo::new(STATES, "enc", Role::LayerOutput, [token, unit(m)]) },
         SiteInfo::new(SCORES, "attn", Role::Inner, [content]),
         SiteInfo::new(PROBS, "attn", Role::Weights, [content]),
         SiteInfo::new(CONTEXT, "attn", Role::Inner, [unit(m)]),

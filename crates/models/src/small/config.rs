@@ -38,6 +38,8 @@ pub enum SmallAttention {
     None,
     /// No weights: the largest value over words, rectified.
     Max,
+    /// The weights that every text brings along.
+    Imposed,
 }
 
 /// What the model reads and how it answers.
@@ -214,11 +216,12 @@ impl SmallConfig {
 
 const HEADS: [(&str, SmallHead); 3] =
     [("text", SmallHead::Text), ("pair", SmallHead::Pair), ("entity_qa", SmallHead::EntityQa)];
-const ATTENTIONS: [(&str, SmallAttention); 4] = [
+const ATTENTIONS: [(&str, SmallAttention); 5] = [
     ("additive", SmallAttention::Additive),
     ("dot", SmallAttention::Dot),
     ("uniform", SmallAttention::Uniform),
     ("none", SmallAttention::None),
+    ("imposed", SmallAttention::Imposed),
 ];
 
 /// A field of few words, one of which it must be.

@@ -16,7 +16,7 @@ use crate::blocks::Linear;
 use crate::encoder::{LOGITS, Network, WORDS};
 use crate::run::Run;
 use crate::weights::{Param, Weights};
-use exegete_core::{Axis, ParameterGroup, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task};
+use exegete_core::{Axis, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task};
 use exegete_engine::{Op, Scalar, Segments};
 
 /// What the places and tensors of the two levels are called after.
@@ -58,7 +58,7 @@ impl<T: Scalar> Han<T> {
             Ok::<_, exegete_core::Error>(Level { states, attention: Attention::load(w, prefix, &given)? })
         };
         let levels = [level(LEVELS[0], c.embedding)?, level(LEVELS[1], c.width())?];
-        w.group(ParameterGroup::HEAD);
+        w.head();
         let head = Linear::load(w, "head", c.width(), c.labels.len())?;
         let sites = sites(c, task.axes(&c.widths(vocabulary.len())));
         Ok(Self { word, levels, head, sites })
@@ -152,7 +152,7 @@ impl Layout {
 
 /// Every place, in the order of computation.
 fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
-    let (d, m, unit) = (c.embedding, c.width(), Axis::Unit);
+    let (d, m, unit) = (c.embedding, c.width(), Axis::Neuron);
     let mut sites = vec![SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, unit(d)]).cut()];
     let levels = [
         (WORD_STATES, [Axis::Token, Axis::Content], SENTENCES, vec![Axis::Sentence, unit(m)]),

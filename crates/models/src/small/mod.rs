@@ -10,6 +10,7 @@ mod config;
 mod han;
 mod network;
 mod pooling;
+mod size;
 mod start;
 mod states;
 mod vectors;
@@ -53,7 +54,8 @@ impl Small {
     pub(crate) fn tokenizer(&self) -> WordTokenizer {
         let (lowercase, fields) = (self.config.lowercase, self.config.fields());
         let (vocabulary, sentences) = (self.vocabulary.clone(), self.config.kind == "han");
-        WordTokenizer { vocabulary, lowercase, fields, sentences, max_tokens: MAX_TOKENS }
+        let imposed = self.config.attention == SmallAttention::Imposed;
+        WordTokenizer { vocabulary, lowercase, fields, sentences, imposed, max_tokens: MAX_TOKENS }
     }
 
     pub(crate) fn limits(&self) -> Limits {

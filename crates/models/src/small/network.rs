@@ -9,9 +9,7 @@ use crate::blocks::Linear;
 use crate::encoder::{LOGITS, Network, POOLED, WORDS};
 use crate::run::Run;
 use crate::weights::{Param, Weights};
-use exegete_core::{
-    Axis, Encoded, Error, ParameterGroup, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task,
-};
+use exegete_core::{Axis, Encoded, Error, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task};
 use exegete_engine::{Op, Patch, Scalar, Segments, Unary, Var};
 
 /// The states of the attended field.
@@ -58,7 +56,7 @@ impl<T: Scalar> Classifier<T> {
         let query = asked.then(|| States::load(w, "query_encoder", "query.", c)).transpose()?;
         w.group("attention");
         let attention = Attention::load(w, "", c)?;
-        w.group(ParameterGroup::HEAD);
+        w.head();
         let inner = (m / 2).max(1);
         let head = if asked {
             Head::Pair(Box::new(PairHead {
@@ -81,6 +79,12 @@ impl<T: Scalar> Classifier<T> {
         &self.word
     }
 
+    /// The word vectors of all tokens, \[T, d\].
+    fn vectors(&self, run: &mut Run<'_, T>) -> Var<T> {
+        let (table, ids) = (run.param(&self.word), run.ids());
+        run.tape.apply(Op::Gather(ids), [table]) // [T, d]
+    }
+
     /// The word vectors of one field \[Tf, d\] → its states \[Tf, m\].
     fn encode(
         &self,
@@ -99,9 +103,11 @@ impl<T: Scalar> Classifier<T> {
         states.forward(run, &field.segments, x) // [Tf, m]
     }
 
-    /// The second field as one vector: its last states, else the mean over its words.
-    fn ask(&self, run: &mut Run<'_, T>, states: &States<T>, x: Var<T>) -> Result<Var<T>> {
+    /// The second field as one vector: its last states, else the mean over its words. No edit lies on this way where a run
+    /// starts behind it, so the query is then made from its words again.
+    fn ask(&self, run: &mut Run<'_, T>, states: &States<T>, x: &Var<T>) -> Result<Var<T>> {
         let field = FieldTokens::of(run.rows(), 1)?;
+        let x = if run.skips(WORDS) { self.vectors(run) } else { x.clone() }; // [T, d]
         let encoded = self.encode(run, states, &field, x)?; // [Tq, m]
         let encoded = run.site(QUERY_STATES, encoded)?;
         let query = match states.ends(run, &field.segments, &encoded) {
@@ -152,19 +158,9 @@ impl<T: Scalar> Network<T> for Classifier<T> {
 
     fn forward(&self, run: &mut Run<'_, T>) -> Result<()> {
         let field = FieldTokens::of(run.rows(), 0)?;
-        let x = run.cut(WORDS, |run| {
-            let (table, ids) = (run.param(&self.word), run.ids());
-            Ok(run.tape.apply(Op::Gather(ids), [table])) // [T, d]
-        })?;
-        let query = self.query.as_ref().map(|states| self.ask(run, states, x.clone())).transpose()?; // [B, m]
-        let states = match self.query {
-            // A start behind the first text's states would know nothing of edits that the query saw.
-            Some(_) => {
-                let states = self.encode(run, &self.states, &field, x)?; // [Tf, m]
-                run.site(STATES, states)?
-            }
-            None => run.cut(STATES, |run| self.encode(run, &self.states, &field, x))?, // [T, m]
-        };
+        let x = run.cut(WORDS, |run| Ok(self.vectors(run)))?; // [T, d]
+        let query = self.query.as_ref().map(|states| self.ask(run, states, &x)).transpose()?; // [B, m]
+        let states = run.cut(STATES, |run| self.encode(run, &self.states, &field, x))?; // [Tf, m]
         let ends = self.states.ends(run, &field.segments, &states); // [B, m]
         let pooled = self.attention.forward(run, &field.content, states, query.clone(), ends)?; // [B, m]
         let pooled = run.site(POOLED, pooled)?;
@@ -238,7 +234,7 @@ fn occurs(encoded: &Encoded, answer: &[u32]) -> bool {
 /// Every place, in the order of computation.
 fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
     let asked = c.fields() == 2;
-    let (m, unit) = (c.width(), Axis::Unit);
+    let (m, unit) = (c.width(), Axis::Neuron);
     let [token, content] =
         if asked { [Axis::FieldToken(0), Axis::FieldContent(0)] } else { [Axis::Token, Axis::Content] };
     let mut sites = vec![SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, unit(c.embedding)]).cut()];
@@ -249,7 +245,8 @@ fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
     }
     sites.extend(states::sites(c, "", token));
     let out = SiteInfo::new(STATES, "enc", Role::LayerOutput, [token, unit(m)]);
-    sites.push(if asked { out } else { out.cut() });
+    // A run can start there, but what the query says does not go through it.
+    sites.push(if asked { SiteInfo { cut: true, ..out } } else { out.cut() });
     if matches!(c.attention, SmallAttention::Additive | SmallAttention::Dot) {
         sites.push(SiteInfo::new(SCORES, "attn", Role::Inner, [content]));
     }

@@ -8,7 +8,7 @@ use super::{SmallAttention, SmallConfig};
 use crate::blocks::Linear;
 use crate::run::Run;
 use crate::weights::Weights;
-use exegete_core::{Result, Site};
+use exegete_core::{Result, Row, Site};
 use exegete_engine::{Op, Scalar, Segments, Tensor, Unary, Var};
 use std::sync::Arc;
 
@@ -82,6 +82,7 @@ impl<T: Scalar> Attention<T> {
                 return Ok(run.tape.apply(Op::Unary(Unary::Relu), [largest])); // [B, m]
             }
             SmallAttention::Uniform => uniform(segments), // [W, 1]
+            SmallAttention::Imposed => imposed(run.rows(), segments), // [W, 1]
             SmallAttention::Additive | SmallAttention::Dot => {
                 let scores = self.scores(run, segments, words.clone(), query); // [W, 1]
                 let scores = run.site(self.sites[0], scores)?;
@@ -121,6 +122,20 @@ impl<T: Scalar> Attention<T> {
         let inner = run.tape.apply(Op::Unary(Unary::Tanh), [inner]); // [W, a]
         score.forward(run, inner) // [W, 1]
     }
+}
+
+/// The weights that the texts bring along. Of a text that words were taken from, those of the others sum to one again.
+fn imposed<T: Scalar>(rows: &[Row], segments: &Segments) -> Var<T> {
+    let words = |row: &Row| {
+        let words = row.encoded.tokens.iter().filter(|token| token.type_id == 0 && !token.special);
+        let weights: Vec<f64> = words.map(|token| f64::from(token.weight.unwrap_or(0.0))).collect();
+        let sum: f64 = weights.iter().sum();
+        let even = 1.0 / weights.len().max(1) as f64;
+        weights.into_iter().map(|w| T::from_f64(if sum > 0.0 { w / sum } else { even })).collect::<Vec<T>>()
+    };
+    let weights: Vec<T> = rows.iter().flat_map(words).collect();
+    debug_assert_eq!(weights.len(), segments.total());
+    Tensor::new(weights.len(), 1, weights).into()
 }
 
 /// 1/n for each of a text's n words.

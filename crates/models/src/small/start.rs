@@ -4,7 +4,7 @@ use super::{Small, SmallConfig, WordVectors, vectors};
 use crate::random::uniforms;
 use crate::tokenizer::{MARKERS, VOCABULARY_FILE, WordVocabulary};
 use crate::weights::matrix;
-use exegete_core::{Error, Result, normal};
+use exegete_core::{Error, Result, dot, normal};
 use exegete_engine::Tensor;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -120,7 +120,6 @@ impl FirstValues {
 /// A matrix of at least as many rows as columns whose columns have length 1 and stand upright on each other, row by row.
 fn orthogonal(rows: usize, cols: usize, mut draw: impl FnMut() -> f64) -> Vec<f32> {
     let mut columns: Vec<Vec<f64>> = Vec::with_capacity(cols);
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     for _ in 0..cols {
         let mut column: Vec<f64> = (0..rows).map(|_| draw()).collect();
         // Twice, since once leaves what rounding brought back.
@@ -185,8 +184,7 @@ mod tests {
         assert_eq!(largest(&values.of("head.bias", &[2])), 0.0);
         let q = values.of("encoder.weight_hh_l0", &[30, 10]);
         let column = |j: usize| (0..30).map(|i| q.data()[10 * i + j]).collect::<Vec<f32>>();
-        let dot = |a: usize, b: usize| column(a).iter().zip(column(b)).map(|(x, y)| x * y).sum::<f32>();
-        assert!((dot(4, 4) - 1.0).abs() < 1e-6 && dot(4, 7).abs() < 1e-6);
+        assert!((dot(&column(4), &column(4)) - 1.0).abs() < 1e-6 && dot(&column(4), &column(7)).abs() < 1e-6);
     }
 
     #[test]

@@ -189,7 +189,7 @@ fn name(cell: RecurrentCell, part: CellPart) -> &'static str {
 /// The places of an encoder before `enc.out`, in the order of computation; `token` is the axis of the field's tokens.
 pub(super) fn sites(c: &SmallConfig, prefix: &str, token: Axis) -> Vec<SiteInfo> {
     let inner = |place: &str, part: String, width: usize| {
-        SiteInfo::new(site(prefix, place), part, Role::Inner, [token, Axis::Unit(width)])
+        SiteInfo::new(site(prefix, place), part, Role::Inner, [token, Axis::Neuron(width)])
     };
     match &c.encoder {
         SmallEncoder::None | SmallEncoder::Average => Vec::new(),

@@ -231,6 +231,7 @@ impl Tokenizer {
                 piece,
                 span,
                 special: span.is_none(),
+                weight: None,
             })
         };
         (0..encoding.len()).map(token).collect()

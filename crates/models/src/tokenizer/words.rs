@@ -1,4 +1,4 @@
-//! A tokenizer of whole words: the units `word` of the contract, each a line of `vocab.txt`.
+//! A tokenizer of whole words: words as the units `word` cut them, each a line of `vocab.txt`.
 
 use super::Tokenize;
 use super::length::Cut;
@@ -15,6 +15,8 @@ pub const MARKERS: [&str; 4] = ["<pad>", "<unk>", "<s>", "</s>"];
 const UNKNOWN: u32 = 1;
 const START: u32 = 2;
 const END: u32 = 3;
+/// How far imposed weights may be from summing to 1, which rounding in a file explains.
+const WEIGHTS_SUM: f32 = 1e-3;
 
 /// Words by number. The first four are the [`MARKERS`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,6 +127,8 @@ pub struct WordTokenizer {
     pub fields: usize,
     /// Whether every sentence stands between markers of its own, and not the field as a whole.
     pub sentences: bool,
+    /// Whether every text brings along the attention of its words.
+    pub imposed: bool,
     /// The longest input in tokens, markers included.
     pub max_tokens: usize,
 }
@@ -142,7 +146,7 @@ impl WordTokenizer {
 
     fn marker(&self, id: u32, field: usize) -> Token {
         let piece = MARKERS[id as usize].to_owned();
-        Token { id, type_id: field as u32, piece, span: None, special: true }
+        Token { id, type_id: field as u32, piece, span: None, special: true, weight: None }
     }
 
     fn known(&self, token: Token) -> Token {
@@ -168,6 +172,32 @@ impl WordTokenizer {
             tokens.push(self.marker(END, 0));
         }
         Ok(Encoded { tokens, fields: words.fields, truncated })
+    }
+
+    /// Gives the words of the first field the weights that the example brings along.
+    fn weigh(&self, example: &Example, words: &mut [Token]) -> Result<()> {
+        let weights = match (&example.weights, self.imposed) {
+            (None, false) => return Ok(()),
+            (Some(weights), true) => weights,
+            (None, true) => {
+                let what = "this model takes its attention from outside; give a weight for each word (--weights FILE)";
+                return Err(Error::Input(what.into()));
+            }
+            (Some(_), false) => {
+                return Err(Error::Input("this model has its own attention; leave the weights out".into()));
+            }
+        };
+        let (given, own, sum) = (weights.len(), words.len(), weights.iter().sum::<f32>());
+        if given != own {
+            return Err(Error::Input(format!("{given} weights for a text of {own} words")));
+        }
+        if weights.iter().any(|&weight| !(weight >= 0.0)) || (sum - 1.0).abs() > WEIGHTS_SUM {
+            return Err(Error::Input(format!(
+                "weights must be numbers from 0 up that sum to 1, not to {sum}"
+            )));
+        }
+        words.iter_mut().zip(weights).for_each(|(word, &weight)| word.weight = Some(weight / sum));
+        Ok(())
     }
 
     fn check_fields(&self, example: &Example) -> Result<()> {
@@ -205,6 +235,7 @@ impl Tokenize for WordTokenizer {
         if room < self.fields {
             return Err(Error::Request(format!("{max_tokens} tokens leave no room for a word")));
         }
+        self.weigh(example, &mut parts[0])?;
         let lengths: Vec<usize> = parts.iter().map(Vec::len).collect();
         let kept = Cut::Longest.lengths(&lengths, room)?;
         let mut tokens = Vec::with_capacity(room.min(lengths.iter().sum()) + 2 * self.fields);
@@ -236,7 +267,7 @@ mod tests {
     fn tokenizer(lowercase: bool, fields: usize, max_tokens: usize) -> WordTokenizer {
         let train = [Example::text("It is good, it IS"), Example::text("bad it")];
         let vocabulary = Arc::new(WordVocabulary::of(&train, lowercase, 1));
-        WordTokenizer { vocabulary, lowercase, fields, sentences: false, max_tokens }
+        WordTokenizer { vocabulary, lowercase, fields, sentences: false, imposed: false, max_tokens }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use super::Sample;
-use exegete_core::{Driver, Error, Label, Logits, Model, Outputs, Quantity, Result, Row, Target};
+use exegete_core::{Driver, Error, Label, Logits, Model, Outputs, Quantity, Result, Target};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 pub struct Metrics {
     /// Rows it was measured on.
     pub rows: usize,
-    /// The mean loss.
+    /// The mean loss over rows, in nats for classes.
     pub loss: f64,
     /// The share of rows answered rightly, with several labels the share of rows where all are right; none for numbers.
     pub accuracy: Option<f64>,
@@ -29,11 +29,11 @@ pub struct Metrics {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// The highest accuracy.
+    /// The epoch of the highest accuracy is best.
     Accuracy,
-    /// The highest macro-F1.
+    /// The epoch of the highest macro-F1 is best.
     MacroF1,
-    /// The lowest loss.
+    /// The epoch of the lowest loss is best.
     Loss,
     /// The highest F1 of the positive class.
     F1,
@@ -68,20 +68,21 @@ pub(super) fn measure(
     memory_bytes: usize,
     stop: &Arc<AtomicBool>,
 ) -> Result<Metrics> {
-    let rows: Vec<Row> = samples.iter().map(|sample| sample.row.clone()).collect();
+    // Before anything runs: the outputs of all tokens are large.
+    samples.iter().try_for_each(|sample| of_whole_text(&sample.label))?;
     let mut driver = Driver::new(memory_bytes);
     driver.stop = stop.clone();
-    let logits = driver.read_all(model, &rows, &Outputs)?;
-    let mut loss = 0.0;
-    for (sample, logits) in samples.iter().zip(&logits) {
-        let target = Target { quantity: Quantity::Loss(Some(sample.label.clone())), scale: None };
-        loss -= target.value_of(model.card(), logits)?;
-    }
     let classes = model.card().labels.len();
     let mut tally = Tally::new(classes, positive.unwrap_or(classes.saturating_sub(1)));
-    for (sample, logits) in samples.iter().zip(&logits) {
-        tally.add(&sample.label, logits)?;
-    }
+    let (mut loss, mut next) = (0.0, samples.iter());
+    // Outputs are counted as they come, and not kept.
+    let rows = samples.iter().map(|sample| Ok(sample.row.clone()));
+    driver.read(model, rows, &Outputs, &mut |logits| {
+        let Some(Sample { label, .. }) = next.next() else { return Ok(()) };
+        let target = Target { quantity: Quantity::Loss(Some(label.clone())), scale: None };
+        loss -= target.value_of(model.card(), &logits)?;
+        tally.add(label, &logits)
+    })?;
     let numbers = !tally.pairs.is_empty();
     let count = samples.len().max(1) as f64;
     Ok(Metrics {
@@ -93,6 +94,16 @@ pub(super) fn measure(
         auc: auc(&tally.scores),
         pearson: numbers.then(|| pearson(&tally.pairs)),
     })
+}
+
+/// An error for labels that are about more than the text as a whole.
+fn of_whole_text(label: &Label) -> Result<()> {
+    match label {
+        Label::Tokens(_) | Label::Span(..) => {
+            Err(Error::Unsupported("only labels of whole texts are evaluated".into()))
+        }
+        Label::Class(_) | Label::Soft(_) | Label::Labels(_) | Label::Value(_) => Ok(()),
+    }
 }
 
 /// Running counts of right and wrong answers by class.
@@ -124,9 +135,7 @@ impl Tally {
                 self.pairs.push(((*value).into(), said));
                 return Ok(());
             }
-            Label::Tokens(_) | Label::Span(..) => {
-                return Err(Error::Unsupported("only labels of whole texts are evaluated".into()));
-            }
+            Label::Tokens(_) | Label::Span(..) => return of_whole_text(label),
         };
         let several = matches!(label, Label::Labels(_));
         self.scores.push((odds(&logits.data, self.positive, several), gold.contains(&self.positive)));

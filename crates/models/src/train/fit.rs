@@ -40,11 +40,11 @@ pub struct Epoch {
     pub epoch: usize,
     /// The mean loss over the epoch, each batch before its step, with dropout.
     pub train_loss: f64,
-    /// On the rows held out, where there are any.
+    /// What was measured on the rows held out, where there are any.
     pub dev: Option<Metrics>,
     /// Whether the model was written: it was the best so far, or the last one is to be kept.
     pub kept: bool,
-    /// Spent in steps.
+    /// Seconds that were spent in training steps.
     pub seconds: f64,
 }
 
@@ -58,7 +58,7 @@ pub enum Event<'a> {
     },
     /// It continues from a saved state.
     Resumed {
-        /// Steps already taken.
+        /// How many steps were already taken.
         steps: usize,
         /// How many there will be.
         total: usize,
@@ -69,10 +69,10 @@ pub enum Event<'a> {
         done: usize,
         /// How many there will be.
         total: usize,
-        /// What it did.
+        /// What the step measured.
         step: &'a TrainingStep,
     },
-    /// An epoch ended.
+    /// An epoch ended, with these measurements.
     Epoch(&'a Epoch),
 }
 

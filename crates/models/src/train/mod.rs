@@ -49,7 +49,7 @@ const LEAST_TOKENS: usize = 64;
 pub struct Sample {
     /// The tokens of the text or pair.
     pub row: Row,
-    /// The right answer.
+    /// The right answer for the row.
     pub label: Label,
 }
 
@@ -272,7 +272,7 @@ impl Trainer {
             Reduction::Sum => 1.0,
         };
         let pull = |ctx: &Arc<Context<f32>>, piece: Range<usize>| {
-            let lesson = LossBatch {
+            let batch = LossBatch {
                 rows: &rows[piece.clone()],
                 labels: &labels[piece.clone()],
                 select: &self.dense,
@@ -281,7 +281,7 @@ impl Trainer {
                 objective: &*self.goal.losses,
                 noise: self.settings.noise(&self.model.parts.blueprint, &keys[piece.clone()]),
             };
-            (piece, self.model.pulled(ctx, &*self.model.parts.network, &lesson, weight))
+            (piece, self.model.pulled(ctx, &*self.model.parts.network, &batch, weight))
         };
         let tokens: usize = rows[part.clone()].iter().map(|row| row.encoded.len()).sum();
         // Each piece has a gradient of its own, which must fit the memory as well.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 /// What the names of small models' attention parameters begin with.
 const ATTENTION: &str = "attention.";
+/// What stands before that in networks with more than one attention.
+const LEVELS: [&str; 4] = ["", "word.", "sentence.", "decoder."];
 
 /// How the rate changes from step to step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +41,7 @@ pub enum Keep {
 pub struct TrainingSettings {
     /// How often every row is seen.
     pub epochs: usize,
-    /// Rows a step.
+    /// How many rows make a step.
     pub batch: usize,
     /// Whether a batch holds texts of about the same length.
     pub bucketed: bool,
@@ -77,7 +79,7 @@ pub struct TrainingSettings {
     pub dropout: Option<f64>,
     /// Texts are cut to this many tokens while training, where it is less than the model reads.
     pub max_tokens: Option<usize>,
-    /// Of order, dropout and fresh parameters.
+    /// The seed of order, dropout and fresh parameters.
     pub seed: u64,
     /// Threads; 0 for all.
     pub threads: usize,
@@ -176,7 +178,11 @@ impl TrainingSettings {
 
     /// The weight decay of each of these parameters, which have so many axes.
     pub(super) fn decays(&self, names: &[String], axes: &[usize]) -> Result<Vec<f64>> {
-        let attends = |name: &String| name.starts_with(ATTENTION);
+        let attends = |name: &String| {
+            LEVELS
+                .iter()
+                .any(|level| name.strip_prefix(level).is_some_and(|name| name.starts_with(ATTENTION)))
+        };
         if self.decay_attention != 0.0 && !names.iter().any(attends) {
             let what = format!("the model has no parameters '{ATTENTION}*' for a decay of their own");
             return Err(Error::Request(format!("{what}; leave the decay of attention out")));
@@ -221,6 +227,7 @@ impl TrainingSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exegete_core::GroupKind;
 
     #[test]
     fn attention_has_a_decay_of_its_own_and_only_adam_shrinks_biases() {
@@ -235,14 +242,20 @@ mod tests {
         let of = |optimiser| settings(optimiser).decays(&names, &[1, 2, 1, 2]).unwrap();
         assert_eq!(of(Optimiser::adam(true)), [0.2, 0.2, 0.1, 0.1]);
         assert_eq!(of(Optimiser::ADAM_W), [0.2, 0.2, 0.0, 0.1]);
+        let levels = ["word.attention.score.weight", "sentence.attention.hidden.weight", "word.conv.weight"];
+        let found = settings(Optimiser::ADAM_W).decays(&levels.map(str::to_owned), &[2, 2, 3]).unwrap();
+        assert_eq!(found, [0.2, 0.2, 0.1]);
         let elsewhere = settings(Optimiser::ADAM_W).decays(&["layer.0.attention.weight".to_owned()], &[2]);
         assert!(elsewhere.unwrap_err().to_string().contains("no parameters 'attention.*'"));
     }
 
     #[test]
     fn rates_fall_with_every_group_below_the_one_under_the_head() {
-        let groups = ["embeddings", "layer.0", "layer.1", "head"]
-            .map(|name| ParameterGroup { name: name.into(), parameters: vec![name.into()] });
+        let groups = ["embeddings", "layer.0", "layer.1", "head"].map(|name| ParameterGroup {
+            name: name.into(),
+            kind: GroupKind::Part,
+            parameters: vec![name.into()],
+        });
         let settings = TrainingSettings { layer_decay: 0.5, ..TrainingSettings::default() };
         let expected = [("embeddings", 0.25), ("head", 1.0), ("layer.0", 0.5), ("layer.1", 1.0)];
         assert_eq!(settings.layer_shares(&groups), BTreeMap::from(expected));

@@ -1,12 +1,14 @@
 //! Whatever a report holds, nothing panics, steers a terminal or becomes markup.
 
-use super::samples::{self, HOSTILE, all_checks, attribution, edits, map, report, rule};
+use super::samples::{self, HOSTILE, all_checks, attribution, edits, map, report, rule, verdict};
 use exegete_core::Field;
 use exegete_core::report::{
-    Attribution, Bounded, Cell, Chance, Edited, Edits, Item, Report, Rule, RuleStep, Swap, Table, UnitText,
+    Attribution, Bounded, Cell, Chance, Edited, Edits, Finding, Item, Judgement, Record, Report, Rows, Rule,
+    RuleStep, Swap, Table, UnitText,
 };
 use exegete_render::{Format, RenderOptions, read, render};
 use proptest::prelude::*;
+use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 /// Text that tries everything.
@@ -109,6 +111,37 @@ fn edited() -> impl Strategy<Value = Edits> {
     )
 }
 
+/// Objects with any fields, in any order.
+fn objects() -> impl Strategy<Value = Rows> {
+    let value = prop_oneof![
+        number().prop_map(Value::from),
+        text().prop_map(Value::from),
+        Just(Value::Null),
+        Just(Value::from(true)),
+        (number(), number(), number())
+            .prop_map(|(value, lower, upper)| json!({"value": value, "lower": lower, "upper": upper})),
+        (text(), number()).prop_map(|(key, value)| json!({key: [value]})),
+    ];
+    let row = prop::collection::vec((prop_oneof!["[a-d]", text()], value), 0..5).prop_map(Record);
+    (text(), text(), prop::collection::vec(row, 0..5)).prop_map(|(name, title, rows)| Rows {
+        notes: vec![title.clone()],
+        name,
+        title,
+        rows,
+        ..Rows::default()
+    })
+}
+
+fn judged() -> impl Strategy<Value = Judgement> {
+    let threshold = prop::option::of(number());
+    (text(), text(), prop::collection::vec((text(), threshold), 0..4)).prop_map(|(name, word, found)| {
+        let sentences = found.iter().map(|(text, _)| text.clone()).collect();
+        let finding = |(check, measured)| Finding { check, measured, ..verdict().findings[0].clone() };
+        let findings = found.into_iter().map(finding).collect();
+        Judgement { name, verdict: word, sentences, findings, ..verdict() }
+    })
+}
+
 fn reports() -> impl Strategy<Value = Report> {
     let mapped = prop::collection::vec(number(), 0..12).prop_map(|values| {
         let mut map = map();
@@ -121,6 +154,11 @@ fn reports() -> impl Strategy<Value = Report> {
         (number(), number()).prop_map(|(mean, error)| Cell::Estimate { mean, error }),
         number().prop_map(Cell::Number),
         text().prop_map(Cell::Word),
+        (number(), number(), number()).prop_map(|(value, lower, upper)| Cell::Interval {
+            value,
+            lower,
+            upper
+        }),
         Just(Cell::Empty),
     ];
     let rows = prop::collection::vec(prop::collection::vec(cell, 0..6), 0..4);
@@ -131,7 +169,9 @@ fn reports() -> impl Strategy<Value = Report> {
         ruled().prop_map(|r| Item::Rule(Box::new(r))),
         edited().prop_map(|e| Item::Edits(Box::new(e))),
         mapped,
-        tabled
+        tabled,
+        objects().prop_map(Item::Rows),
+        judged().prop_map(Item::Verdict),
     ];
     prop::collection::vec(item, 0..4).prop_map(report)
 }

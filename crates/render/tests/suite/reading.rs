@@ -134,7 +134,11 @@ fn rules_and_edits_are_checked_too() {
 #[test]
 fn changes_within_a_character_are_refused() {
     let (_, mut report) = samples::named().into_iter().find(|(name, _)| *name == "hostile").unwrap();
-    let Some(Item::Edits(edits)) = report.items.last_mut() else { panic!("no edits") };
+    let edits = report.items.iter_mut().find_map(|item| match item {
+        Item::Edits(edits) => Some(edits),
+        _ => None,
+    });
+    let edits = edits.unwrap();
     let swap = edits.found[0].swaps.iter_mut().find(|swap| swap.before == "נהדר").unwrap();
     (swap.start, swap.before) = (swap.start + 1, String::new());
     check(&render(&report, Format::Jsonl, &RenderOptions::default()), &["swaps[1]", "cut a character"]);
@@ -150,6 +154,8 @@ fn maps_and_tables_are_checked_too() {
             "layers[0].spread",
         ),
         ("map", "\"token_values\":[", "\"token_values\":[1.5,", "layers[0].token_values"),
+        ("experiment", "\"name\":\"heads\"", "\"name\":\"\"", "'rows' has no 'name'"),
+        ("experiment", "\"verdict\":\"says_nothing\"", "\"verdict\":\"\"", "no 'verdict'"),
         ("table", "\"columns\":[", "\"columns\":[\"more\",", "'rows[0]' has 4 entries, but 'columns' has 5"),
     ] {
         let (_, report) = samples::named().into_iter().find(|(other, _)| *other == name).unwrap();

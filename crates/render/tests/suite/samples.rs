@@ -1,6 +1,7 @@
 //! Reports made by hand, one for each thing that renderers must show.
 
 mod evidence;
+mod experiment;
 mod found;
 mod maps;
 
@@ -10,6 +11,7 @@ use exegete_core::report::{
     UnitText,
 };
 use exegete_core::{ClassScore, Field, Scores};
+pub(crate) use experiment::verdict;
 pub(crate) use found::{edits, rule};
 pub(crate) use maps::map;
 use std::collections::BTreeMap;
@@ -30,6 +32,7 @@ pub(crate) fn named() -> Vec<(&'static str, Report)> {
         ("edits", report([Item::Edits(Box::new(edits()))])),
         ("reduction", report([Item::Edits(Box::new(found::reduction()))])),
         ("no_edits", report([found::missed(), found::nothing()].map(|edits| Item::Edits(Box::new(edits))))),
+        ("experiment", report(experiment::items())),
         ("empty", empty()),
         ("hostile", hostile()),
     ]
@@ -295,5 +298,6 @@ fn hostile() -> Report {
     item.subject.target = "class:<img src=x onerror=alert(1)>\u{1b}]0;x\u{7}:logit".to_owned();
     item.subject.notes = vec!["<script>note</script>".to_owned()];
     let [rule, edits] = found::hostile();
-    report([Item::Attribution(Box::new(item)), rule, edits])
+    let [verdict, rows] = experiment::hostile();
+    report([Item::Attribution(Box::new(item)), rule, edits, verdict, rows])
 }

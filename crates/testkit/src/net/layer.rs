@@ -107,13 +107,13 @@ fn out(n: usize) -> Site {
 
 impl Layers {
     pub(super) fn new(dense: Vec<Dense>) -> Self {
-        let numbers = [Axis::Token, Axis::Unit(1)];
+        let numbers = [Axis::Token, Axis::Neuron(1)];
         let mut sites = vec![
             SiteInfo::new(WORDS, "embed", Role::Words, numbers).cut(),
             SiteInfo::new(EMBED, "embed", Role::Embedding, numbers).cut(),
         ];
         for (n, layer) in dense.iter().enumerate() {
-            let (part, units) = (format!("layer.{n}"), [Axis::Unit(layer.outputs())]);
+            let (part, units) = (format!("layer.{n}"), [Axis::Neuron(layer.outputs())]);
             sites.push(SiteInfo::new(mixed(n), part.clone(), Role::Mixed, units));
             sites.push(SiteInfo::new(out(n), part, Role::LayerOutput, units).cut());
         }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 /// The classifier's sites.
 fn sites() -> Sites {
-    let units = |n| vec![Axis::Token, Axis::Unit(n)];
+    let units = |n| vec![Axis::Token, Axis::Neuron(n)];
     let place = |name, part: &str, role, axes: Vec<Axis>| SiteInfo::new(Site::named(name), part, role, axes);
     Sites::new(vec![
         place("embed.word", "embed", Role::Words, units(2)).cut(),
         place("embed", "embed", Role::Embedding, units(2)).cut(),
         place("layer.0.ffn.inner", "layer.0", Role::Inner, units(3)),
         place("layer.0.out", "layer.0", Role::LayerOutput, units(2)).cut(),
-        place("pooled", "head", Role::Inner, vec![Axis::Unit(2)]).carrying_all(),
+        place("pooled", "head", Role::Inner, vec![Axis::Neuron(2)]).carrying_all(),
         place("logits", "head", Role::Outputs, vec![Axis::Class(2)]).carrying_all(),
     ])
 }

@@ -12,7 +12,7 @@ pub(super) struct Language {
 
 impl Default for Language {
     fn default() -> Self {
-        let units = |n| vec![Axis::Token, Axis::Unit(n)];
+        let units = |n| vec![Axis::Token, Axis::Neuron(n)];
         let sites = Sites::new(vec![
             SiteInfo::new(Site::named("embed.word"), "embed", Role::Words, units(2)).cut(),
             SiteInfo::new(Site::named("layer.0.out"), "layer.0", Role::LayerOutput, units(2)).cut(),

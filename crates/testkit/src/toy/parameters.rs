@@ -1,4 +1,4 @@
-use exegete_core::{Array, Error, ParameterGroup, Result};
+use exegete_core::{Array, Error, GroupKind, ParameterGroup, Result};
 
 /// The parameters of a toy by name, in the order of computation: everything about them that is not arithmetic.
 #[derive(Debug, Clone)]
@@ -52,6 +52,11 @@ impl Parameters {
     pub(super) fn groups(&self) -> Vec<ParameterGroup> {
         let group = |some: &[Parameter]| ParameterGroup {
             name: some[0].group.to_owned(),
+            kind: match some[0].group {
+                "embeddings" => GroupKind::Embeddings,
+                ParameterGroup::HEAD => GroupKind::Head,
+                _ => GroupKind::Part,
+            },
             parameters: some.iter().map(|own| own.name.to_owned()).collect(),
         };
         self.0.chunk_by(|a, b| a.group == b.group).map(group).collect()

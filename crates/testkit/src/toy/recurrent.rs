@@ -12,7 +12,7 @@ pub(super) struct Recurrent {
 
 impl Default for Recurrent {
     fn default() -> Self {
-        let units = || vec![Axis::Token, Axis::Unit(2)];
+        let units = || vec![Axis::Token, Axis::Neuron(2)];
         let sites = Sites::new(vec![
             SiteInfo::new(Site::named("embed.word"), "embed", Role::Words, units()).cut(),
             SiteInfo::new(Site::named("enc.0.z"), "enc.0", Role::Inner, units()),

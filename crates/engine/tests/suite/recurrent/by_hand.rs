@@ -131,6 +131,19 @@ fn a_gate_that_takes_its_half_is_noticed() {
     }
 }
 
+#[test]
+fn a_planted_nan_is_noticed() {
+    for ByHand { cell, relevance, .. } in BY_HAND {
+        let (found, _, _) = Toy { epsilon: f64::NAN, ..Toy::new(cell) }.relevance();
+        assert!(check("NaN", &found[..], &relevance[..], Of::Size(1.0), f64::MAX).is_err(), "{cell:?}");
+    }
+    let mut tape = Tape::new(Context::new(1), Mode::Off);
+    let text = column(&[TEXT[0], f64::NAN, TEXT[2]]);
+    let h = tape.recurrent(RecurrentCell::Lstm, &Segments::new([3]), text, &both_ways()).value;
+    let expected = [0.199656, 0.142998, 0.004176, -0.095965, 0.069935, 0.067619];
+    assert!(check("NaN", h.data(), &expected[..], Of::Size(1.0), f64::MAX).is_err());
+}
+
 fn column(numbers: &[f64]) -> Var<f64> {
     Tensor::new(numbers.len(), 1, numbers.to_vec()).into()
 }

@@ -3,7 +3,7 @@
 use super::{CELLS, both_directions, directions, fill};
 use crate::cases::{dot, nudged};
 use exegete_engine::*;
-use exegete_testkit::{Of, close};
+use exegete_testkit::{Of, check, close};
 
 /// A state handed from one run to the next is the state of one run over both; a GRU's as well as an LSTM's.
 #[test]
@@ -74,6 +74,21 @@ fn parts_can_be_edited_and_asked_for() {
                     moved.iter().all(|i| *i == element || later.contains(i)),
                     "{cell:?}, {part:?}: {moved:?}"
                 );
+            }
+        }
+    }
+}
+
+/// A part that is patched with NaN has no slope that agrees with anything.
+#[test]
+fn a_planted_nan_is_noticed() {
+    for cell in CELLS {
+        for &part in cell.parts() {
+            let truth = looked(cell, part, None);
+            let (_, pull, value) = looked(cell, part, Some((5, f64::NAN)));
+            for (found, expected) in [(&pull, &truth.1), (&value, &truth.2)] {
+                let checked = check("NaN", found.data(), expected.data(), Of::Size(1.0), f64::MAX);
+                assert!(checked.is_err(), "{cell:?}, {part:?}");
             }
         }
     }

@@ -4,8 +4,8 @@ use super::{Setup, budget_note, check_stop, rows};
 use crate::methods::{Baseline, ConfiguredMethod, Method, Question, Settings};
 use crate::speed::sustained;
 use crate::{
-    Change, Driver, Edit, Encoded, Example, Explaining, Open, Pick, Plan, Quantity, Role, Row, Rules,
-    SiteInfo, Spent, Target,
+    Change, Driver, Edit, Encoded, Example, Explaining, Model, Open, Pass, Pick, Plan, Quantity, Readout,
+    Role, Row, Rules, SiteInfo, Spent, Target,
 };
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -19,9 +19,9 @@ pub struct Figure {
     pub name: &'static str,
     /// What was done, in words.
     pub work: String,
-    /// The best time.
+    /// The time of the fastest run, in seconds.
     pub seconds: f64,
-    /// The mean time.
+    /// The mean time of all runs, in seconds.
     pub mean_seconds: f64,
     /// The mean rate of plain matrix products before and after each run.
     pub product_gflops: f64,
@@ -38,7 +38,7 @@ pub struct Figure {
     pub note: Option<String>,
 }
 
-/// Measures one figure.
+/// A function that measures one figure.
 pub(super) type Measure = fn(&Setup) -> Result<Figure>;
 
 /// The figure that needs a program.
@@ -91,11 +91,10 @@ fn best(setup: &Setup, runs: usize, work: impl Fn(&Driver) -> Result<()>) -> Res
 }
 
 fn forward(setup: &Setup, name: &'static str, lengths: &[usize]) -> Result<Figure> {
-    let open = setup.model.require_open()?;
     let rows = rows::of_lengths(&*setup.model, lengths)?;
     // A short run says more about the moment than about the machine, so it is repeated more often.
     let runs = if lengths.len() == 1 { 4 * setup.runs } else { setup.runs };
-    let figure = best(setup, runs, |driver| forwards(driver, open, &rows))?;
+    let figure = best(setup, runs, |driver| forwards(driver, &*setup.model, &rows))?;
     let work = format!("forward, {}", shape(&rows));
     Ok(Figure { name, work, lengths: lengths_of(&rows), ..figure })
 }
@@ -155,7 +154,7 @@ fn ablations(setup: &Setup) -> Result<Figure> {
     let rows = rows::of_lengths(&*setup.model, &[32])?;
     let neuron = |unit| Edit { site, at: vec![Pick::All, Pick::Only(vec![unit])], change: Change::Zero };
     let rows: Vec<Row> = (0..width).map(|unit| rows[0].clone().edit(neuron(unit))).collect();
-    let figure = best(setup, setup.runs, |driver| forwards(driver, open, &rows))?;
+    let figure = best(setup, setup.runs, |driver| forwards(driver, &*setup.model, &rows))?;
     // Whole forwards take so long that few runs tell enough.
     let whole =
         best(setup, setup.runs.div_ceil(3), |driver| whole_forwards(open, driver.batch_tokens, &rows))?;
@@ -171,8 +170,19 @@ fn ablations(setup: &Setup) -> Result<Figure> {
 }
 
 /// Every row, also where some are equal.
-fn forwards(driver: &Driver, open: &dyn Open, rows: &[Row]) -> Result<()> {
-    Ok(driver.passes(open, rows, &Plan::default(), &mut |_, _| Ok(()))?)
+fn forwards(driver: &Driver, model: &dyn Model, rows: &[Row]) -> Result<()> {
+    Ok(driver.read_all(model, rows, &Nothing).map(drop)?)
+}
+
+/// Reads nothing, so that nothing is remembered.
+struct Nothing;
+
+impl Readout for Nothing {
+    type Value = ();
+
+    fn read(&self, rows: &[Row], _: &dyn Pass) -> exegete_core::Result<Vec<()>> {
+        Ok(vec![(); rows.len()])
+    }
 }
 
 /// The same batches as the driver's, but from the first layer on.

@@ -66,6 +66,10 @@ impl Columns {
 
     /// The places of the columns in a header.
     pub(crate) fn find(&self, lines: &Lines, line: usize, header: Vec<String>) -> Result<Indices> {
+        if let Some(twice) = (1..header.len()).find(|&at| header[..at].contains(&header[at])) {
+            let what = format!("two columns are called '{}'; give each a name of its own", header[twice]);
+            return Err(lines.error(line, what));
+        }
         let place = |wanted: &[String]| {
             let found = wanted.iter().find_map(|name| header.iter().position(|column| column == name));
             found.ok_or_else(|| lines.error(line, missing(wanted, header.iter().map(String::as_str))))

@@ -4,7 +4,7 @@ use super::ModelRequest;
 use crate::conformance::{self, Check, ConformanceSubject, Extent};
 use crate::request::{Listener, Stop, check_stop};
 use crate::small::MARKERS;
-use crate::{Example, LoadOptions, Logits, Model, Open, Plan, Precision, Row};
+use crate::{Encoded, Example, LoadOptions, Logits, Model, Open, Plan, Precision, Row};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::sync::Arc;
@@ -56,10 +56,19 @@ fn examples(model: &dyn Model) -> Result<Vec<Example>> {
         Some(mask) => super::example(task, &sentence.replacen(' ', &format!(" {mask} "), 1), None),
         None => {
             let one = super::example(task, sentence, None);
-            if open.encode(&one).is_ok() { one } else { super::example(task, sentence, Some(&sentences[1])) }
+            let two = super::example(task, sentence, Some(&sentences[1]));
+            let known = [one.clone(), weighted(&one), two.clone(), weighted(&two)];
+            known.into_iter().find(|example| open.encode(example).is_ok()).unwrap_or(one)
         }
     };
     Ok(sentences.iter().map(example).collect())
+}
+
+/// The same with weights for models that take their attention from outside: each word one part more than the word before.
+fn weighted(example: &Example) -> Example {
+    let words = Encoded::of_words(example).tokens.iter().filter(|token| token.type_id == 0).count();
+    let sum = (words * (words + 1)) as f32 / 2.0;
+    Example { weights: Some((1..=words).map(|part| part as f32 / sum).collect()), ..example.clone() }
 }
 
 /// Texts of a model's own words, where its vocabulary is one of whole words: texts of unknown words say the same thing

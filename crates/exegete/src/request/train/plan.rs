@@ -51,6 +51,46 @@ impl TrainPlan {
         Ok(Self { settings, metric: request.metric.map_or(metric, read_metric) })
     }
 
+    /// Everything that applies, in one line.
+    pub(super) fn said(&self) -> String {
+        let own = &self.settings;
+        let optimiser = match own.optimiser {
+            Optimiser::AdamW { .. } => "adamw".to_owned(),
+            Optimiser::Adam { amsgrad: true, .. } => "adam with amsgrad".to_owned(),
+            Optimiser::Adam { .. } => "adam".to_owned(),
+            Optimiser::Sgd { momentum } => format!("sgd with momentum {momentum}"),
+        };
+        let schedule = match own.schedule {
+            Schedule::Linear => format!("linear after a warm-up of {}", own.warmup),
+            Schedule::Constant => "constant".to_owned(),
+            Schedule::Halve => "halved where nothing improves".to_owned(),
+        };
+        let or_none = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
+        let weights = own.class_weights.iter().map(|weight| format!("{weight:.4}"));
+        let weights = (!own.class_weights.is_empty()).then(|| weights.collect::<Vec<_>>().join(" "));
+        format!(
+            "epochs {}, batch {}{}, {optimiser}, rate {} {schedule}, decay {} and {} on attention, clip {}, class weights {}, loss {} over a batch, best by {}, patience {}, seed {}",
+            own.epochs,
+            own.batch,
+            if own.bucketed { " of like lengths" } else { "" },
+            own.rate,
+            own.decay,
+            own.decay_attention,
+            or_none(own.clip.map(|clip| clip.to_string())),
+            or_none(weights),
+            match own.reduction {
+                Reduction::Mean => "averaged",
+                Reduction::Sum => "summed",
+            },
+            serde_json::to_value(self.metric)
+                .ok()
+                .and_then(|name| Some(name.as_str()?.to_owned()))
+                .unwrap_or_default(),
+            or_none(own.patience.map(|epochs| epochs.to_string())),
+            own.seed,
+        )
+    }
+
     /// The settings as `training.json` has them.
     pub(super) fn report(&self, request: &TrainRequest) -> Value {
         let TrainingSettings { optimiser, .. } = &self.settings;
@@ -85,6 +125,31 @@ impl TrainPlan {
         }
         best.map(|(_, epoch)| epoch)
     }
+}
+
+/// The most epochs, rows a step, layers and numbers of a vector that are no slip.
+const MOST_EPOCHS: usize = 1_000_000;
+const MOST_ROWS: usize = 1 << 20;
+const MOST_LAYERS: usize = 64;
+const MOST_WIDTH: usize = 1 << 16;
+
+/// Sizes that nobody means are told by their flag, before any row is read.
+pub(super) fn refuse_absurd(request: &TrainRequest) -> Result<()> {
+    let small = &request.small;
+    let bounds = [
+        ("--epochs", request.epochs, MOST_EPOCHS),
+        ("--batch", request.batch, MOST_ROWS),
+        ("--layers", small.layers, MOST_LAYERS),
+        ("--embedding", small.embedding, MOST_WIDTH),
+        ("--hidden", small.hidden, MOST_WIDTH),
+        ("--attention-hidden", small.attention_hidden, MOST_WIDTH),
+    ];
+    for (flag, given, most) in bounds {
+        if let Some(given) = given.filter(|given| !(1..=most).contains(given)) {
+            bail!("{flag} {given}: expected a number from 1 to {}", crate::methods::parameter::grouped(most));
+        }
+    }
+    Ok(())
 }
 
 /// A flag that changes nothing is a misunderstanding, and told before any row is read.

@@ -1,8 +1,8 @@
 //! The rows of a training run: read whole and checked, with file and line, before any work begins.
 
 use super::{TrainLoss, TrainRequest};
-use crate::request::input::TextReader;
-use crate::request::{Listener, Notice, TextInput, model};
+use crate::request::input::{TextReader, WeightLines};
+use crate::request::{Listener, Notice, TextInput, model, normal_form};
 use crate::task::{CLASSIFICATION, Classes, MULTI_LABEL, REGRESSION};
 use crate::train::{Data, Sample, Trainer};
 use crate::{Example, Label, Task, class_index};
@@ -51,8 +51,9 @@ impl Rows {
         for path in &request.train {
             train.extend(read(request, path, true)?);
         }
-        let dev =
-            request.dev.as_deref().map(|path| read(request, path, true)).transpose()?.unwrap_or_default();
+        let dev = request.dev.as_deref().map(|path| read(request, path, true));
+        let mut dev = dev.transpose()?.unwrap_or_default();
+        weigh(request, [&mut train, &mut dev])?;
         let labels = labels(request, task, &train)?;
         let labelled = |rows: Vec<(Example, Place)>| {
             let one = |(example, place): (Example, Place)| {
@@ -124,13 +125,14 @@ impl Rows {
     }
 }
 
-/// Lower case, letters and digits only: two texts that agree in this are the same text.
-fn normal_form(example: &Example) -> String {
-    let fields = example
-        .fields
-        .iter()
-        .map(|field| field.text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect::<String>());
-    fields.collect::<Vec<_>>().join("\n")
+/// The rows with their attention from outside, where it is given: the training rows' first.
+fn weigh(request: &TrainRequest, files: [&mut Vec<(Example, Place)>; 2]) -> Result<()> {
+    let Some(path) = request.small.weights.as_deref() else { return Ok(()) };
+    let mut weights = WeightLines::open(path)?;
+    for (example, _) in files.into_iter().flatten() {
+        *example = weights.give(std::mem::replace(example, Example::text("")))?;
+    }
+    weights.finish()
 }
 
 /// Every row of a file.

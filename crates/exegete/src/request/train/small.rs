@@ -2,7 +2,7 @@
 
 use super::TrainRequest;
 use super::rows::Rows;
-use crate::request::{Listener, Notice};
+use crate::request::{Listener, Notice, Resources};
 use crate::small::{KINDS, SmallConfig, SmallStart, WordVectors, WordVocabulary};
 use crate::train::{Recipe, Start};
 use anyhow::{Result, bail};
@@ -25,9 +25,12 @@ pub struct SmallRequest {
     /// What encodes words in flan and han: gru, conv or none [default: gru].
     #[arg(long, value_name = "E")]
     pub encoder: Option<String>,
-    /// How states become one vector: additive, dot, uniform or none [default: additive].
+    /// How states become one vector: additive, dot, uniform, none, or imposed by --weights [default: additive].
     #[arg(long, value_name = "A")]
     pub attention: Option<String>,
+    /// The attention of each word, for --attention imposed: a JSON list of numbers a line, for the training rows and then the dev rows.
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<PathBuf>,
     /// Directions that a recurrent layer reads in, 1 or 2 [default: 2].
     #[arg(long, value_name = "N")]
     pub directions: Option<usize>,
@@ -86,11 +89,14 @@ impl SmallRequest {
                 return Ok(());
             }
             bail!(
-                "--task, --encoder, --attention, --directions, --layers, --embedding, --hidden, --attention-hidden, --vectors, --freeze-vectors, --min-count and --lowercase describe a small model; give --kind too"
+                "--task, --encoder, --attention, --weights, --directions, --layers, --embedding, --hidden, --attention-hidden, --vectors, --freeze-vectors, --min-count and --lowercase describe a small model; give --kind too"
             );
         }
         if request.model.is_some() {
             bail!("--kind trains a new model; leave out --model");
+        }
+        if self.weights.is_some() != (self.attention.as_deref() == Some("imposed")) {
+            bail!("--attention imposed and --weights FILE belong together");
         }
         if self.asks() && request.pair_column.is_none() {
             bail!("--task entity_qa needs the column of the question; give --pair-column");
@@ -115,6 +121,7 @@ impl SmallRequest {
         let vectors = self.vectors.as_deref().map(|path| WordVectors::read(path, &vocabulary)).transpose()?;
         let config = self.config(kind, request, rows, vectors.as_ref())?;
         let words = vocabulary.len();
+        Resources::check_training(config.parameters(words))?;
         let unknown = |rows: &[super::rows::Labelled]| {
             let (mut unknown, mut all) = (0.0, 0.0);
             for row in rows {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Where a trigger is put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SiteChoice {
-    /// Into which field.
+    /// The field that the trigger is put into, from 0.
     pub(super) field: usize,
     /// Behind its last token instead of before its first.
     pub(super) after: bool,
@@ -41,6 +41,7 @@ impl SiteChoice {
             piece: vocabulary.piece(id).unwrap_or_default().to_owned(),
             span: Some(Span { field: self.field, start: byte, end: byte }),
             special: false,
+            weight: None,
         };
         let mut tokens = encoded.tokens[..own.end].to_vec();
         tokens.extend_from_slice(&encoded.tokens[own.end + over..]);
@@ -72,7 +73,7 @@ mod tests {
         let open = toy.open().unwrap();
         let vocabulary = ReplacementWords::of(open).unwrap();
         let mut encoded = open.encode(&Example::pair("good film", "bad")).unwrap();
-        let special = Token { id: 0, type_id: 0, piece: "?".into(), span: None, special: true };
+        let special = Token { id: 0, type_id: 0, piece: "?".into(), span: None, special: true, weight: None };
         encoded.tokens[2].type_id = 1;
         encoded.tokens.insert(2, special.clone());
         encoded.tokens.insert(0, special);

@@ -1,6 +1,7 @@
 //! The search for one trigger. Each round takes some rows, and at each place of the trigger the words whose first-order
 //! estimate, averaged over the rows, promises most; they are run on a few rows, the best of them on all.
 
+use super::Triggers;
 use super::place::SiteChoice;
 use crate::attacks::ReplacementWords;
 use crate::attacks::first_order::lowest;
@@ -73,8 +74,19 @@ pub(super) struct Search<'s> {
     pub(super) candidates: usize,
     /// Rows in a round.
     pub(super) batch: usize,
-    /// The most rounds.
+    /// The most rounds that a search takes.
     pub(super) rounds: usize,
+}
+
+/// The most rows that one search runs over so many.
+pub(super) fn most_rows(own: &Triggers, rows: usize) -> usize {
+    let batch = own.batch.min(rows);
+    let tried = own.beam.saturating_mul(own.candidates);
+    let kept = tried.div_ceil(SCREEN).max(2 * own.beam);
+    // At each place slopes on the batch, every candidate on a few of its rows and the best on all.
+    let place = tried.saturating_mul(batch.div_ceil(SCREEN)).saturating_add((kept + 1).saturating_mul(batch));
+    let round = place.saturating_mul(own.length).saturating_add(batch + rows);
+    round.saturating_mul(own.rounds).saturating_add(rows)
 }
 
 /// A trigger with the mean probability that rows keep their answer; low is good.
@@ -89,7 +101,7 @@ pub(super) struct Scored {
 pub(super) struct Effect {
     /// The mean probability that they keep their answer.
     pub(super) kept: f64,
-    /// How many do.
+    /// How many rows keep their answer.
     pub(super) keep: usize,
 }
 

@@ -9,7 +9,9 @@ use crate::attacks::flips::written;
 use crate::attacks::share::share;
 use crate::registry::CorpusMethod;
 use exegete_core::report::{Cell, Edited, Edits, Item, Subject, Swap, Table, Verdict};
-use exegete_core::{Encoded, Error, Example, Result, Row, Target};
+use exegete_core::{
+    Card, Encoded, Example, Logits, OfOutput, Open, Pass, Readout, Result, Row, Scores, Target, by_outputs,
+};
 use std::sync::Arc;
 
 /// So many changed texts are shown for each aim.
@@ -199,14 +201,11 @@ impl Told<'_> {
         let (model, driver) = (self.corpus.model, self.corpus.driver);
         let (open, card) = (model.require_open()?, model.card());
         let (put, _) = self.own.place.put(encoded, &tried.trigger, self.vocabulary, card.max_tokens)?;
-        let logits = driver.read_all(
-            model,
-            &[Row::new(encoded.clone()), Row::new(put.clone())],
-            &exegete_core::Outputs,
-        )?;
-        let [before, after] = &logits[..] else { return Err(Error::Model("the model ran no rows".into())) };
-        let (from, to) = (largest(&before.data), largest(&after.data));
-        if !found.aim.concerns(from) || found.aim.concerns(to) {
+        let answer = |row, about| driver.read_one(model, &Row::new(row), &Answering { open, card, about });
+        let before = answer(encoded.clone(), None)?;
+        let from = before.class;
+        let after = answer(put.clone(), Some(from))?;
+        if !found.aim.concerns(from) || found.aim.concerns(after.class) {
             return Ok(None);
         }
         let target = Target::named_class(&self.label(from), from);
@@ -214,17 +213,17 @@ impl Told<'_> {
         let edited = Edited {
             input: written(&example.fields, std::slice::from_ref(&swap)),
             swaps: vec![swap],
-            prediction: open.scores(&put, after)?,
-            value: target.value_of(card, after)?,
+            prediction: after.scores,
+            value: after.value,
             reached: true,
         };
         let subject = Subject {
             method: "triggers".into(),
             params: self.own.params(),
             input: example.fields.clone(),
-            prediction: open.scores(encoded, before)?,
+            prediction: before.scores,
             target: target.to_string(),
-            value: target.value_of(card, before)?,
+            value: before.value,
             notes: Vec::new(),
         };
         Ok(Some(Item::Edits(Box::new(Edits {
@@ -270,5 +269,43 @@ impl Told<'_> {
             failures.push("on held-out rows the trigger does nothing that chance does not".to_owned());
         }
         Verdict::new(sentence + ".", failures)
+    }
+}
+
+/// What the model answers for a text, as the report shows it.
+#[derive(Clone)]
+struct Answer {
+    /// The class with the largest logit.
+    class: usize,
+    scores: Scores,
+    /// The logit of the class that is looked at.
+    value: f64,
+}
+
+/// Reads answers off outputs.
+struct Answering<'m> {
+    open: &'m dyn Open,
+    card: &'m Card,
+    /// The class whose logit is read; that of the answer itself where none is given.
+    about: Option<usize>,
+}
+
+impl OfOutput<Answer> for Answering<'_> {
+    fn of(&self, row: &Row, output: &Logits) -> Result<Answer> {
+        let class = largest(&output.data);
+        let value = Target::class(self.about.unwrap_or(class)).value_of(self.card, output)?;
+        Ok(Answer { class, scores: self.open.scores(&row.encoded, output)?, value })
+    }
+}
+
+impl Readout for Answering<'_> {
+    type Value = Answer;
+
+    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Answer>> {
+        by_outputs(self, rows, pass)
+    }
+
+    fn of_output(&self) -> Option<&dyn OfOutput<Answer>> {
+        Some(self)
     }
 }

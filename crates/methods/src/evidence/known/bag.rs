@@ -8,7 +8,7 @@
 
 use exegete_core::{
     Array, Axis, Card, ClassScore, Driver, Encoded, Example, Logits, Model, Open, Pass, Plan, Prediction,
-    Result, Role, Row, Rules, Scores, Seed, Site, SiteInfo, Sites, Sizes, Span, Task, Token, Work,
+    Result, Role, Row, Rules, Scores, Seed, Site, SiteInfo, Sites, Sizes, Span, Tangents, Task, Token, Work,
 };
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Bag {
             warnings: Vec::new(),
         };
         let sites = Sites::new(vec![
-            SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, Axis::Unit(2)]).cut(),
+            SiteInfo::new(WORDS, "embed", Role::Words, [Axis::Token, Axis::Neuron(2)]).cut(),
             SiteInfo::new(LOGITS, "head", Role::Outputs, [Axis::Class(2)]).carrying_all(),
         ]);
         Self { card, factor, sites }
@@ -55,7 +55,7 @@ const ZERO: u32 = 1_000_000;
 
 fn token(word: &str, span: Option<Span>) -> Token {
     let id = (f64::from(ZERO) + 100.0 * weight(word)).round() as u32;
-    Token { id, type_id: 0, piece: word.into(), span, special: span.is_none() }
+    Token { id, type_id: 0, piece: word.into(), span, special: span.is_none(), weight: None }
 }
 
 impl Model for Bag {
@@ -102,7 +102,7 @@ impl Open for Bag {
         Ok(Box::new(BagPass { factor: self.factor, words, logits }))
     }
 
-    fn jvp(&self, _: &[Row], _: Site, _: &[Array], _: &[Site]) -> Result<Vec<Vec<Array>>> {
+    fn jvp(&self, _: &[Row], _: Site, _: &[Array], _: &[Site]) -> Result<Tangents> {
         unreachable!("no check asks for tangents")
     }
 

@@ -5,7 +5,7 @@ use crate::parameter::name_of;
 /// Which words the linear picture is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::perturbation) enum Choose {
-    /// All of them.
+    /// No choice is made: every word stays in the fit.
     None,
     /// The word that explains most, then the one that adds most to it, and so on.
     Forward,
@@ -59,15 +59,16 @@ impl Choice {
 fn forward(moments: &Moments, keep: usize) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < keep.min(moments.words()) {
-        let mut best = (f64::NEG_INFINITY, 0);
+        let mut best: Option<(f64, usize)> = None;
         for word in (0..moments.words()).filter(|word| !chosen.contains(word)) {
             let with: Vec<usize> = chosen.iter().copied().chain([word]).collect();
             let explained = moments.explained(&moments.ridge(&with, 0.0));
-            if explained > best.0 {
-                best = (explained, word);
+            // Where nothing moved nothing is explained (NaN), and the first words are as good as any.
+            if best.is_none_or(|(most, _)| explained > most) {
+                best = Some((explained, word));
             }
         }
-        chosen.push(best.1);
+        chosen.extend(best.map(|(_, word)| word));
     }
     chosen
 }

@@ -170,7 +170,7 @@ impl Seen {
     }
 }
 
-/// ln C(n, k)
+/// The logarithm of the number of ways to choose k of n, ln C(n, k).
 fn ways(n: usize, k: usize) -> f64 {
     let log = |n: usize| libm::lgamma(n as f64 + 1.0);
     log(n) - log(k) - log(n - k)

@@ -49,7 +49,7 @@ impl Rows {
 pub(super) struct Moments {
     means: Vec<f64>,
     mean: f64,
-    /// Of shape [words, words], last axis fastest.
+    /// The products of words, of shape [words, words], last axis fastest.
     pub(super) gram: Vec<f64>,
     pub(super) cross: Vec<f64>,
     spread: f64,
@@ -59,7 +59,7 @@ pub(super) struct Moments {
 pub(super) struct Linear {
     /// The words that it has a coefficient for.
     pub(super) kept: Vec<usize>,
-    /// A coefficient each.
+    /// The coefficient of each of these words.
     pub(super) coefficients: Vec<f64>,
     pub(super) intercept: f64,
 }
@@ -86,10 +86,10 @@ impl Moments {
         kept.iter().flat_map(|&i| kept.iter().map(move |&j| self.gram[i * n + j])).collect()
     }
 
-    /// R²: the share of the spread that a linear function with the right mean explains. A spread of zero is all explained.
+    /// R²: the share of the spread that a linear function with the right mean explains; of no spread there is no share (NaN).
     pub(super) fn explained(&self, linear: &Linear) -> f64 {
         if self.spread == 0.0 {
-            return 1.0;
+            return f64::NAN;
         }
         let (n, mut left) = (self.words(), self.spread);
         for (&i, a) in linear.kept.iter().zip(&linear.coefficients) {

@@ -20,11 +20,11 @@ pub struct AnchorSearch {
     pub tolerance: f64,
     /// Rules that are followed side by side.
     pub beam: usize,
-    /// Draws made together.
+    /// How many draws are made together.
     pub batch: usize,
     /// The most draws, evidence included.
     pub budget: usize,
-    /// The most conditions.
+    /// The most conditions that a rule may have.
     pub most: usize,
 }
 
@@ -100,15 +100,15 @@ pub fn find(search: &AnchorSearch, source: DrawSource<'_>) -> Result<Found> {
     if exact::is_possible(search, &source) {
         return exact::find(search, source);
     }
-    let prover = Certifier::new(search.threshold, search.delta, search.batch.div_ceil(2));
-    Growth { search, draws: Draws::new(source), prover, steps: Vec::new() }.find()
+    let certifier = Certifier::new(search.threshold, search.delta, search.batch.div_ceil(2));
+    Growth { search, draws: Draws::new(source), certifier, steps: Vec::new() }.find()
 }
 
 /// A search on its way.
 pub(super) struct Growth<'s, 'f> {
     pub(super) search: &'s AnchorSearch,
     pub(super) draws: Draws<'f>,
-    pub(super) prover: Certifier,
+    pub(super) certifier: Certifier,
     steps: Vec<AnchorStep>,
 }
 
@@ -123,7 +123,7 @@ impl Growth<'_, '_> {
         let empty = self.draws.draw(&[(&[], self.search.batch)])?[0];
         self.step(&[]);
         let left = self.left();
-        if let Some(proof) = self.prover.attempt_empty(&mut self.draws, empty, left)? {
+        if let Some(proof) = self.certifier.attempt_empty(&mut self.draws, empty, left)? {
             return self.finish(&[], proof);
         }
         if let Some((rule, proof)) = self.guessed()? {
@@ -131,7 +131,7 @@ impl Growth<'_, '_> {
         }
         let mut beam: Vec<Conditions> = vec![Vec::new()];
         for _ in 0..self.search.most.min(self.draws.units()) {
-            if self.left() < self.prover.least() + self.search.batch {
+            if self.left() < self.certifier.least() + self.search.batch {
                 break;
             }
             self.sow(&beam)?;
@@ -164,7 +164,7 @@ impl Growth<'_, '_> {
     fn compare(&mut self, rules: &[Conditions]) -> Result<()> {
         let aim = Aim { top: self.search.beam, tolerance: self.search.tolerance, delta: self.search.delta };
         let each = (self.search.batch / 2).max(1);
-        let rounds = self.left().saturating_sub(self.prover.least()) / CLOSER / (2 * each);
+        let rounds = self.left().saturating_sub(self.certifier.least()) / CLOSER / (2 * each);
         for round in 1..=rounds {
             let tallies: Vec<Tally> = rules.iter().map(|rule| self.draws.tally(rule)).collect();
             let Some(pair) = contested(&tallies, &aim, round) else { break };
@@ -193,10 +193,10 @@ impl Growth<'_, '_> {
     fn prove(&mut self, rule: &[usize]) -> Result<Option<Proof>> {
         let promising = self.draws.tally(rule).mean() >= self.search.threshold;
         let left = self.left();
-        if !promising || left < self.prover.least() {
+        if !promising || left < self.certifier.least() {
             return Ok(None);
         }
-        self.prover.attempt(&mut self.draws, rule, left)
+        self.certifier.attempt(&mut self.draws, rule, left)
     }
 
     /// Draws that are left when the evidence has had its own.

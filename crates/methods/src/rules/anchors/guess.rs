@@ -30,11 +30,11 @@ impl Growth<'_, '_> {
         for _ in 0..GUESSES {
             let Some((rule, easy)) = self.guess(shortest) else { return Ok(None) };
             let left = self.left();
-            if left < self.prover.least() {
+            if left < self.certifier.least() {
                 return Ok(None);
             }
             if easy {
-                if let Some(proof) = self.prover.attempt(&mut self.draws, &rule, left)? {
+                if let Some(proof) = self.certifier.attempt(&mut self.draws, &rule, left)? {
                     return self.shortened(rule, proof).map(Some);
                 }
             } else {
@@ -83,10 +83,10 @@ impl Growth<'_, '_> {
     fn shortened(&mut self, rule: Conditions, proof: Proof) -> Result<(Conditions, Proof)> {
         // A single draw is enough to ask for: one that is wrong fails within a few.
         let (shorter, left) = (tidied(&self.draws, rule.clone(), 1), self.left());
-        if rule.len() < LONG || shorter == rule || left < self.prover.least() {
+        if rule.len() < LONG || shorter == rule || left < self.certifier.least() {
             return Ok((rule, proof));
         }
-        let other = self.prover.attempt(&mut self.draws, &shorter, left)?;
+        let other = self.certifier.attempt(&mut self.draws, &shorter, left)?;
         Ok(other.map_or((rule, proof), |other| (shorter, other)))
     }
 }

@@ -18,7 +18,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// One more look.
+    /// Counts one more look, a hit or a miss.
     pub fn add(&mut self, hit: bool) {
         self.hits += usize::from(hit);
         self.trials += 1;

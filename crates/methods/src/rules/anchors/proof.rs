@@ -27,7 +27,7 @@ pub(super) struct Certifier {
 /// What came of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Proof {
-    /// The fresh draws.
+    /// The draws made after the rule was chosen.
     pub(super) tally: Tally,
     /// The lowest precision that is not ruled out.
     pub(super) low: f64,
@@ -102,7 +102,7 @@ impl Certifier {
 /// How many draws a rule must stand, by its misses.
 struct SequentialTest {
     threshold: f64,
-    /// The most misses.
+    /// The most misses that are forgiven.
     most: usize,
     first: usize,
     step: usize,
@@ -230,11 +230,11 @@ mod tests {
 
     #[test]
     fn no_more_than_delta_is_spent() {
-        let mut prover = Certifier::new(0.95, 0.05, 24);
+        let mut certifier = Certifier::new(0.95, 0.05, 24);
         let mut spent = 0.05 * EMPTY;
         for tries in 0..60 {
-            prover.tries = tries;
-            spent += prover.share();
+            certifier.tries = tries;
+            spent += certifier.share();
         }
         assert!((spent - 0.05).abs() < 1e-12, "{spent}");
     }
