@@ -5,15 +5,15 @@ use exegete_core::{Driver, Example, Explaining, Model, Row, Rules, Scale, Target
 use exegete_methods::debate::adversary::{Search, search_from};
 use exegete_methods::debate::correlation::{gradients, tau};
 use exegete_methods::debate::distance::{jensen_shannon, softmax, total_variation};
-use exegete_methods::debate::look::{Look, linear_heads, look};
+use exegete_methods::debate::look::{SeenText, linear_heads, look};
 use exegete_methods::debate::permutation::median_tvd;
 use exegete_methods::debate::share::{predicted_slopes, removed};
 use exegete_methods::debate::{
-    Experiment, Imposed, LinearHead, Measuring, Place, PlaceChoice, Reweighed, RunHead, Spread, TestedText,
-    TextRecord, concentration, erase, measure,
+    Experiment, Imposed, LinearHead, Measuring, Place, PlaceChoice, Reweighed, RunHead, TestedText,
+    TextRecord, WordSpread, concentration, erase, measure,
 };
-use exegete_models::Precision;
-use exegete_testkit::{Of, close, toy_attention};
+use exegete_models::{LoadOptions, Precision, load};
+use exegete_testkit::{Of, close, golden, toy_attention};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -41,21 +41,21 @@ impl Bench {
         TestedText { number: 0, encoded: encoded.into(), parts }
     }
 
-    fn look(&self, text: &str) -> Look {
+    fn look(&self, text: &str) -> SeenText {
         let mut looks =
             look(&*self.model, &self.driver, &self.place, &[self.text(text)], true).expect("a run");
         looks.swap_remove(0)
     }
 
-    fn head(&self, look: &Look) -> LinearHead {
+    fn head(&self, look: &SeenText) -> LinearHead {
         let looks = std::slice::from_ref(look);
         let heads = linear_heads(&*self.model, &self.driver, &self.place, looks).expect("two runs");
         heads.into_iter().next().flatten().expect("logits that are linear in the weights")
     }
 
     /// The same text with its weights edited in the model.
-    fn run<'a>(&'a self, look: &'a Look) -> RunHead<'a> {
-        let Look { text: TestedText { encoded, parts, .. }, spread, .. } = look;
+    fn run<'a>(&'a self, look: &'a SeenText) -> RunHead<'a> {
+        let SeenText { text: TestedText { encoded, parts, .. }, spread, .. } = look;
         let (model, driver, place) = (&*self.model, &self.driver, &self.place);
         RunHead { model, driver, place, encoded: encoded.clone(), parts, spread }
     }
@@ -225,7 +225,7 @@ fn erasing_divides_what_is_left_by_its_sum() {
 }
 
 /// The shares of attention, gradient and product.
-fn shares(head: &dyn Reweighed, look: &Look, own: &[f64]) -> [Option<f64>; 3] {
+fn shares(head: &dyn Reweighed, look: &SeenText, own: &[f64]) -> [Option<f64>; 3] {
     let mut random = ChaCha8Rng::seed_from_u64(0);
     let [_, rest @ ..] = removed(head, &look.alpha, own, &look.slopes, &mut random).expect("shares");
     rest
@@ -246,7 +246,7 @@ impl Reweighed for Unnormalised {
         let imposed: Vec<Imposed> = imposed.iter().map(without).collect();
         // Weights that do not sum to one are taken as they are.
         let words = (0..5).map(|w| vec![w]).collect();
-        let plain = Spread { rows: vec![vec![0.2; 5]], words };
+        let plain = WordSpread { rows: vec![vec![0.2; 5]], words };
         let alphas = imposed.iter().map(|imposed| plain.with(imposed).concat());
         Ok(alphas.map(|alpha| softmax(&self.0.logits(&alpha))).collect())
     }
@@ -285,4 +285,51 @@ fn the_same_seed_and_text_give_the_same_whatever_runs_beside() {
         together.iter().zip(&alone).all(|(a, b)| a.share == b.share),
         "draws do not depend on what else runs"
     );
+}
+
+/// A transformer and a pair model, which are run and not worked out: weights in their own order change nothing, and slopes
+/// are those of differences.
+#[test]
+fn weights_that_are_run_are_those_that_were_asked_for() {
+    let pair = Example::pair("the film is good", "a bad plot");
+    for (folder, example) in [
+        ("bert-sequence", Example::text("A warm and honest film.")),
+        ("../small/pair-gru-dot", pair.clone()),
+        ("../small/pair-lstm-additive", pair),
+    ] {
+        let options = LoadOptions { precision: Precision::F64, threads: 1 };
+        let model = load(&golden::root().join(folder), &options).expect("a model");
+        let place = Place::find(&*model, &PlaceChoice::default()).expect("attention");
+        let bench = Bench { model, driver: Driver::default(), place };
+        let encoded = bench.model.encoded(&example).expect("a text");
+        let parts = bench.place.parts(&encoded);
+        let text = TestedText { number: 0, encoded: encoded.into(), parts };
+        let mut seen = look(&*bench.model, &bench.driver, &bench.place, &[text], true).expect("a run");
+        let seen = seen.swap_remove(0);
+        let (own, words) = (softmax(&seen.logits), seen.alpha.len());
+        let run = bench.run(&seen);
+        let same = Imposed::Permuted((0..words).collect());
+        let other = Imposed::Permuted((0..words).rev().collect());
+        let outputs = run.outputs(&[same, other]).expect("outputs");
+        close(folder, &outputs[0], &own, Of::Size(1.0), 1e-6);
+        assert!(total_variation(&outputs[1], &own) > 1e-5, "{folder}: another order changes nothing");
+        let push = |_: &[f64], slopes: &mut [f64]| {
+            slopes.fill(0.0);
+            slopes[0] = 1.0;
+            true
+        };
+        let alphas: Vec<f64> =
+            (0..words).map(|w| (w + 1) as f64 / (words * (words + 1) / 2) as f64).collect();
+        let (mut p, mut slopes) = (vec![0.0; own.len()], vec![0.0; words]);
+        run.pull(&alphas, &mut p, &mut slopes, &push).expect("slopes");
+        let step = 1e-3;
+        let moved = |w: usize, by: f64| {
+            let mut alphas = alphas.clone();
+            alphas[w] += by;
+            run.outputs(&[Imposed::Replaced(alphas)]).expect("outputs")[0][0]
+        };
+        let expected: Vec<f64> =
+            (0..words).map(|w| (moved(w, step) - moved(w, -step)) / (2.0 * step)).collect();
+        close(folder, &slopes, &expected, Of::Largest(1e-3), 2e-2);
+    }
 }

@@ -4,7 +4,7 @@ use exegete::render::Format;
 use exegete::request::attention::test::AttentionTestRequest;
 use std::path::PathBuf;
 
-/// `exegete attention …`.
+/// What can be asked about the attention of a model.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Attention {
     /// Run the published experiments on a model: is its attention an explanation of what it says?
@@ -14,7 +14,7 @@ pub(crate) enum Attention {
 /// What the command takes: its request, and how the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct AttentionTest {
-    /// What is asked.
+    /// What the experiments are asked.
     #[command(flatten)]
     pub(crate) request: AttentionTestRequest,
     /// How to write the report; csv holds one row a text.

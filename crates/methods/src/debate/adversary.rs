@@ -17,9 +17,9 @@ use rand_chacha::ChaCha8Rng;
 pub struct Search {
     /// k, how many distributions are moved together.
     pub count: usize,
-    /// How often.
+    /// How often they are moved.
     pub steps: usize,
-    /// The learning rate.
+    /// The learning rate of Adam.
     pub rate: f64,
     /// ε, how far the answer may move.
     pub epsilon: f64,

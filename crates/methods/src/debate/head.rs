@@ -3,7 +3,7 @@
 
 use super::distance::softmax;
 use super::place::{Parts, Place};
-use super::spread::{Imposed, Spread};
+use super::spread::{Imposed, WordSpread};
 use exegete_core::{Array, Driver, Encoded, Model, Pass, Plan, Readout, Result, Row, Rules, Seed};
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl LinearHead {
 impl Reweighed for LinearHead {
     fn outputs(&self, imposed: &[Imposed]) -> Result<Vec<Vec<f64>>> {
         let words = (0..self.alpha.len()).map(|w| vec![w]).collect();
-        let own = Spread { rows: vec![self.alpha.clone()], words };
+        let own = WordSpread { rows: vec![self.alpha.clone()], words };
         Ok(imposed.iter().map(|imposed| softmax(&self.logits(&own.with(imposed).concat()))).collect())
     }
 
@@ -87,16 +87,16 @@ fn through_softmax(p: &[f64], slopes: &mut [f64]) {
 pub struct RunHead<'a> {
     /// The model that runs.
     pub model: &'a dyn Model,
-    /// Runs and counts.
+    /// Runs the rows and counts them.
     pub driver: &'a Driver,
     /// Where its weights are.
     pub place: &'a Place,
-    /// The text.
+    /// The text as the model's tokens.
     pub encoded: Arc<Encoded>,
     /// What the weights are given to.
     pub parts: &'a Parts,
     /// The rows as the model has them.
-    pub spread: &'a Spread,
+    pub spread: &'a WordSpread,
 }
 
 impl RunHead<'_> {

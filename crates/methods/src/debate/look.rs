@@ -2,7 +2,7 @@
 
 use super::head::LinearHead;
 use super::place::{Parts, Place};
-use super::spread::{Imposed, Spread};
+use super::spread::{Imposed, WordSpread};
 use exegete_core::{
     Array, Change, Driver, Edit, Encoded, Explaining, Model, Pass, Plan, Readout, Result, Row, Rules, Scale,
     Seed, Target,
@@ -14,23 +14,23 @@ use std::sync::Arc;
 pub struct TestedText {
     /// Its place in the file: random numbers about it depend on the seed and on this alone.
     pub number: u64,
-    /// Its tokens.
+    /// The text as the model's tokens.
     pub encoded: Arc<Encoded>,
     /// What weights are given to.
     pub parts: Parts,
 }
 
 /// A text as the model sees it.
-pub struct Look {
-    /// The text itself.
+pub struct SeenText {
+    /// The text that was looked at.
     pub text: TestedText,
     /// The weights at each site of the place.
     pub values: Vec<Array>,
     /// The rows that are read.
-    pub spread: Spread,
+    pub spread: WordSpread,
     /// α, one share a part.
     pub alpha: Vec<f64>,
-    /// The logits.
+    /// The logits, one a class.
     pub logits: Vec<f64>,
     /// ∂logits/∂α of each part, where they were asked for.
     pub slopes: Vec<Vec<f64>>,
@@ -43,7 +43,7 @@ pub fn look(
     place: &Place,
     texts: &[TestedText],
     slopes: bool,
-) -> Result<Vec<Look>> {
+) -> Result<Vec<SeenText>> {
     let rows: Vec<Row> = texts.iter().map(|text| Row::new(text.encoded.clone())).collect();
     let seen = driver.read_all(model, &rows, &Looking { place, slopes })?;
     let each = texts.iter().zip(seen);
@@ -55,12 +55,12 @@ pub fn word_slopes(
     model: &dyn Model,
     driver: &Driver,
     place: &Place,
-    looks: &[Look],
+    looks: &[SeenText],
 ) -> Result<Vec<(Array, Array)>> {
     let open = model.require_open()?;
     let words = [open.sites().words()?];
     let sites = place.sites();
-    let row = |look: &Look| {
+    let row = |look: &SeenText| {
         let held = sites.iter().zip(&look.values);
         held.fold(Row::new(look.text.encoded.clone()), |row, (&site, value)| {
             row.edit(Edit::whole(site, Change::Set(value.clone())))
@@ -82,13 +82,13 @@ pub fn linear_heads(
     model: &dyn Model,
     driver: &Driver,
     place: &Place,
-    looks: &[Look],
+    looks: &[SeenText],
 ) -> Result<Vec<Option<LinearHead>>> {
-    let imposed = |look: &Look, weights: &Imposed| {
+    let imposed = |look: &SeenText, weights: &Imposed| {
         let rows = look.spread.with(weights);
         Row::new(look.text.encoded.clone()).edit(place.edit(&rows, &look.text.encoded))
     };
-    let both = |look: &Look| {
+    let both = |look: &SeenText| {
         let mut last = vec![0.0; look.alpha.len()];
         last.iter_mut().last().into_iter().for_each(|weight| *weight = 1.0);
         let none = Imposed::Erased((0..look.alpha.len()).collect());
@@ -100,7 +100,7 @@ pub fn linear_heads(
     Ok(pairs.map(|(found, look)| linear(look, &found[0].logits, &found[1].logits)).collect())
 }
 
-fn linear(look: &Look, bias: &[f64], last: &[f64]) -> Option<LinearHead> {
+fn linear(look: &SeenText, bias: &[f64], last: &[f64]) -> Option<LinearHead> {
     let head = LinearHead { alpha: look.alpha.clone(), slopes: look.slopes.clone(), bias: bias.to_vec() };
     let mut only = vec![0.0; look.alpha.len()];
     *only.last_mut()? = 1.0;
@@ -128,7 +128,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn look(self, place: &Place, text: &TestedText) -> Look {
+    fn look(self, place: &Place, text: &TestedText) -> SeenText {
         let TestedText { encoded, parts, .. } = text;
         let spread = place.spread(&self.values, encoded, parts);
         let by_class: Vec<Vec<f64>> = self
@@ -141,7 +141,7 @@ impl Seen {
             if by_class.is_empty() { Vec::new() } else { (0..parts.names.len()).map(of_part).collect() };
         let Self { logits, values, .. } = self;
         let (text, alpha) = (text.clone(), spread.alpha());
-        Look { text, values, spread, alpha, logits, slopes }
+        SeenText { text, values, spread, alpha, logits, slopes }
     }
 }
 

@@ -4,9 +4,9 @@ use super::adversary::{Search, search};
 use super::correlation::{decisive, gradients, leave_one_out, tau};
 use super::distance::{largest, softmax};
 use super::head::{LinearHead, Reweighed, RunHead};
-use super::look::{Look, TestedText, linear_heads, look, word_slopes};
+use super::look::{SeenText, TestedText, linear_heads, look, word_slopes};
 use super::permutation::{PERMUTATIONS, median_tvd};
-use super::{Experiment, Place, Shares, TextRecord, concentration, erase, share};
+use super::{ErasureShares, Experiment, Place, TextRecord, concentration, erase, share};
 use crate::Stream;
 use exegete_core::{Driver, Encoded, Error, Model, Outputs, Result, Row};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,13 +17,13 @@ use std::sync::{Mutex, PoisonError};
 pub struct Measuring<'a> {
     /// The model that is tested.
     pub model: &'a dyn Model,
-    /// Runs and counts.
+    /// Runs the rows and counts them.
     pub driver: &'a Driver,
     /// The attention that is tested.
     pub place: &'a Place,
-    /// What is run.
+    /// The experiments that are run.
     pub experiments: &'a [Experiment],
-    /// Of everything random.
+    /// The seed of everything random.
     pub seed: u64,
     /// How many texts are worked on at once, where the model need not run.
     pub threads: usize,
@@ -60,13 +60,13 @@ impl Measuring<'_> {
     }
 }
 
-fn started(look: &Look) -> TextRecord {
+fn started(look: &SeenText) -> TextRecord {
     let (tokens, alpha) = (look.text.parts.names.clone(), look.alpha.clone());
     TextRecord { tokens, alpha, predicted: largest(&look.logits), ..TextRecord::default() }
 }
 
 /// Gradients and leaving out, with their correlations.
-fn correlated(asked: &Measuring<'_>, looks: &[Look], records: &mut [TextRecord]) -> Result<()> {
+fn correlated(asked: &Measuring<'_>, looks: &[SeenText], records: &mut [TextRecord]) -> Result<()> {
     let Measuring { model, driver, place, .. } = *asked;
     let slopes = word_slopes(model, driver, place, looks)?;
     let shorter = looks.iter().flat_map(|look| {
@@ -103,13 +103,13 @@ fn without(encoded: &Encoded, gone: &[usize]) -> Encoded {
 /// model runs.
 fn replaced(
     asked: &Measuring<'_>,
-    looks: &[Look],
+    looks: &[SeenText],
     heads: &[Option<LinearHead>],
     records: &mut [TextRecord],
 ) -> Result<()> {
     if heads.iter().any(Option::is_none) {
         for (i, record) in records.iter_mut().enumerate() {
-            let Look { text: TestedText { encoded, parts, .. }, spread, .. } = &looks[i];
+            let SeenText { text: TestedText { encoded, parts, .. }, spread, .. } = &looks[i];
             let (model, driver, place) = (asked.model, asked.driver, asked.place);
             let run = RunHead { model, driver, place, encoded: encoded.clone(), parts, spread };
             let head: &dyn Reweighed = heads[i].as_ref().map_or(&run, |head| head);
@@ -149,7 +149,7 @@ fn replaced(
 fn reweighed(
     asked: &Measuring<'_>,
     head: &dyn Reweighed,
-    look: &Look,
+    look: &SeenText,
     record: &mut TextRecord,
 ) -> Result<()> {
     let (alpha, own) = (&look.alpha[..], &softmax(&look.logits)[..]);
@@ -167,7 +167,7 @@ fn reweighed(
     }
     if asked.runs(Experiment::Share) {
         let random = &mut random(Stream::ErasureOrders);
-        record.share = Some(Shares(share::removed(head, alpha, own, &look.slopes, random)?));
+        record.share = Some(ErasureShares(share::removed(head, alpha, own, &look.slopes, random)?));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Where the attention that is tested lies in a model, what of it is read, and what its words are.
 
-use super::spread::Spread;
+use super::spread::WordSpread;
 use exegete_core::{
     Array, Axis, Change, Edit, Encoded, Error, Model, Pick, Result, Role, Site, SiteInfo, Span, Units,
 };
@@ -127,7 +127,7 @@ impl Place {
     }
 
     /// The rows that are read, from the values at [`Self::sites`].
-    pub fn spread(&self, values: &[Array], encoded: &Encoded, parts: &Parts) -> Spread {
+    pub fn spread(&self, values: &[Array], encoded: &Encoded, parts: &Parts) -> WordSpread {
         let wide = |data: &[f32]| data.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
         let rows = match &self.kind {
             PlaceKind::Words { .. } | PlaceKind::Sentences => vec![wide(&values[0].data)],
@@ -146,7 +146,7 @@ impl Place {
                     .collect()
             }
         };
-        Spread { rows, words: parts.places.clone() }
+        WordSpread { rows, words: parts.places.clone() }
     }
 
     /// The edit that puts these rows, in the order of [`Self::spread`], in the place of the model's own.

@@ -9,7 +9,7 @@ use exegete_core::report::{Cell, Table};
 const CORRELATIONS: [(&str, f64, f64); 3] =
     [("lstm", 0.351, 0.291), ("cnn", 0.477, 0.352), ("average", 0.606, 0.623)];
 
-/// Shares of texts by what flips the answer, for HAN on IMDB: S. Serrano and N. A. Smith, *Is attention interpretable?*, 2019.
+/// ErasureShares of texts by what flips the answer, for HAN on IMDB: S. Serrano and N. A. Smith, *Is attention interpretable?*, 2019.
 const FLIPS: [(&str, f64, [bool; 2]); 4] = [
     ("both flip", 0.022, [true, true]),
     ("only the top word flips", 0.122, [true, false]),

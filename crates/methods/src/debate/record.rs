@@ -32,7 +32,7 @@ pub struct TextRecord {
     /// What erasing the top word and another does.
     pub erase: Option<ErasedPair>,
     /// The shares of words gone at the first flip.
-    pub share: Option<Shares>,
+    pub share: Option<ErasureShares>,
     /// The word of the largest leave-one-out effect, where that is at least .1.
     pub decisive: Option<Decisive>,
 }
@@ -42,7 +42,7 @@ pub struct TextRecord {
 pub struct Tau {
     /// From −1 to 1.
     pub tau: f64,
-    /// Of no relation.
+    /// The probability of a τ at least as far from zero where there is no relation.
     pub p: f64,
 }
 
@@ -53,16 +53,16 @@ pub struct Adversary {
     pub jsd: f64,
     /// How far the answer moves.
     pub tvd: Option<f64>,
-    /// The weights.
+    /// Those weights, one a word; none where none are admissible.
     pub alpha: Option<Vec<f64>>,
 }
 
 /// What erasing one word does.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Erased {
-    /// Which.
+    /// The place of the erased word.
     pub index: usize,
-    /// Its weight.
+    /// The weight that it had.
     pub alpha: f64,
     /// JSD of the answers with and without, in nats.
     pub js: f64,
@@ -75,15 +75,15 @@ pub struct Erased {
 pub struct ErasedPair {
     /// The word of the largest weight.
     pub top: Erased,
-    /// The other.
+    /// Another word, drawn at random.
     pub random: Erased,
 }
 
 /// The share of words gone at the first flip by ranking, in the order of [`RANKINGS`]; none where a ranking never flips.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Shares(pub [Option<f64>; 4]);
+pub struct ErasureShares(pub [Option<f64>; 4]);
 
-impl Shares {
+impl ErasureShares {
     /// As they are counted: none where no ranking flips, else 1 for one that never does.
     pub fn counted(&self) -> Option<[f64; 4]> {
         self.0.iter().any(Option::is_some).then(|| self.0.map(|share| share.unwrap_or(1.0)))
@@ -93,7 +93,7 @@ impl Shares {
 /// The word that decides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Decisive {
-    /// Which.
+    /// The place of the word.
     pub index: usize,
     /// How far the answer moves without it.
     pub effect: f64,
@@ -142,7 +142,7 @@ fn erased(pair: ErasedPair) -> Value {
     json!({"top": top, "random": random, "delta_js": top.js - random.js, "delta_alpha": top.alpha - random.alpha})
 }
 
-fn shares(shares: Shares) -> Value {
+fn shares(shares: ErasureShares) -> Value {
     let Some(counted) = shares.counted() else { return Value::Null };
     let never: Vec<&str> = RANKINGS
         .into_iter()

@@ -6,7 +6,7 @@
 
 /// The rows of attention that a text is read by, and the places of its words in them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spread {
+pub struct WordSpread {
     /// One list a head and row that is read, over everything that is attended to.
     pub rows: Vec<Vec<f64>>,
     /// The places of each word in a row.
@@ -24,7 +24,7 @@ pub enum Imposed {
     Erased(Vec<usize>),
 }
 
-impl Spread {
+impl WordSpread {
     /// α, one share a word.
     pub fn alpha(&self) -> Vec<f64> {
         let mut alpha = vec![0.0; self.words.len()];
@@ -92,9 +92,9 @@ mod tests {
     use exegete_testkit::{Of, close};
 
     /// \[CLS\] x ##y z \[SEP\], two heads.
-    fn spread() -> Spread {
+    fn spread() -> WordSpread {
         let rows = vec![vec![0.2, 0.3, 0.1, 0.2, 0.2], vec![0.1, 0.1, 0.1, 0.6, 0.1]];
-        Spread { rows, words: vec![vec![1, 2], vec![3]] }
+        WordSpread { rows, words: vec![vec![1, 2], vec![3]] }
     }
 
     fn check(imposed: Imposed, expected: [[f64; 5]; 2]) {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_word_without_weight_is_shared_equally_by_its_tokens() {
-        let spread = Spread { rows: vec![vec![0.0, 0.0, 1.0]], words: vec![vec![0, 1], vec![2]] };
+        let spread = WordSpread { rows: vec![vec![0.0, 0.0, 1.0]], words: vec![vec![0, 1], vec![2]] };
         let found = spread.with(&Imposed::Replaced(vec![0.4, 0.6])).concat();
         close("equal parts", &found, &[0.2, 0.2, 0.6], Of::Size(1.0), 1e-12);
     }

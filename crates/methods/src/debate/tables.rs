@@ -1,10 +1,12 @@
 //! What the experiments come to over all texts.
 
+mod pictures;
+
 use super::share::RANKINGS;
 use super::{Experiment, Tau, TextRecord, published};
 use crate::Stream;
 use crate::statistics::interval::{Interval, bootstrap, deviation, mean, median, quantile};
-use exegete_core::report::{Cell, Picture, Rows, Shape, Table};
+use exegete_core::report::{Cell, Rows, Table};
 
 /// What tables and rows are made of.
 #[derive(Clone, Copy)]
@@ -13,13 +15,13 @@ pub struct Summary<'a> {
     pub records: &'a [TextRecord],
     /// The names of the classes.
     pub labels: &'a [String],
-    /// What was run.
+    /// The experiments that were run.
     pub experiments: &'a [Experiment],
     /// The model's family, such as lstm: which published numbers stand beside ours.
     pub family: &'a str,
     /// What weights are given to, in the plural.
     pub noun: &'a str,
-    /// Of the resamples.
+    /// The seed of the resamples.
     pub seed: u64,
 }
 
@@ -81,55 +83,7 @@ impl Summary<'_> {
         let ran = |experiment| self.ran(experiment);
         let rows = self.records.iter().map(|record| record.written(&labels, &ran)).collect();
         let (name, title) = ("texts".to_owned(), "The texts and what was found about each".to_owned());
-        Rows { name, title, rows, notes: Vec::new(), pictures: self.pictures() }
-    }
-
-    fn pictures(&self) -> Vec<Picture> {
-        use Experiment as E;
-        let picture = |title: &str, shape, x: &str, y: Option<&str>| Picture {
-            title: title.to_owned(),
-            shape,
-            x: x.to_owned(),
-            y: y.map(str::to_owned),
-            series: Some("predicted".to_owned()),
-            of: None,
-        };
-        let (taus, loo) = ("tau of attention and gradients", "tau of attention and leaving words out");
-        [
-            (E::Correlation, picture(taus, Shape::Histogram, "tau_gradient.tau", None)),
-            (E::Correlation, picture(loo, Shape::Histogram, "tau_leave_one_out.tau", None)),
-            (
-                E::Permutation,
-                picture(
-                    "how far the answer moves when weights change places, by the largest weight",
-                    Shape::Violins,
-                    "permutation.bin",
-                    Some("permutation.median_tvd"),
-                ),
-            ),
-            (
-                E::Adversary,
-                picture(
-                    "farthest weights with the same answer (JSD)",
-                    Shape::Histogram,
-                    "adversary.jsd",
-                    None,
-                ),
-            ),
-            (
-                E::Erase,
-                picture(
-                    "what erasing the top word does beyond another, by how much more weight it had",
-                    Shape::Scatter,
-                    "erase.delta_alpha",
-                    Some("erase.delta_js"),
-                ),
-            ),
-        ]
-        .into_iter()
-        .filter(|(experiment, _)| self.ran(*experiment))
-        .map(|(_, picture)| picture)
-        .collect()
+        Rows { name, title, rows, notes: Vec::new(), pictures: pictures::of_texts(self) }
     }
 
     fn correlation(&self) -> Table {
@@ -275,7 +229,7 @@ impl Summary<'_> {
             &["ranking", "median", "lower", "upper", "q1", "q3", "undecided"],
         );
         let shares: Vec<_> = self.records.iter().filter_map(|record| record.share).collect();
-        let counted: Vec<[f64; 4]> = shares.iter().filter_map(super::Shares::counted).collect();
+        let counted: Vec<[f64; 4]> = shares.iter().filter_map(super::ErasureShares::counted).collect();
         for (at, ranking) in RANKINGS.into_iter().enumerate() {
             let mut values: Vec<f64> = counted.iter().map(|shares| shares[at]).collect();
             let median = match self.interval(&values, 500 + at as u64, median) {
@@ -286,7 +240,7 @@ impl Summary<'_> {
                 if values.is_empty() { Cell::Empty } else { Cell::Number(quantile(values, share)) }
             };
             let quarters = [quarter(0.25, &mut values), quarter(0.75, &mut values)];
-            let decided = |found: &&super::Shares| found.counted().is_some() && found.0[at].is_none();
+            let decided = |found: &&super::ErasureShares| found.counted().is_some() && found.0[at].is_none();
             let undecided = Cell::Number(shares.iter().filter(decided).count() as f64);
             let row = [Cell::Word(ranking.to_owned())].into_iter().chain(median).chain(quarters);
             table.rows.push(row.chain([undecided]).collect());
@@ -296,14 +250,7 @@ impl Summary<'_> {
             shares.len() - counted.len(),
             shares.len()
         ));
-        table.pictures.push(Picture {
-            title: "share removed before the first flip".to_owned(),
-            shape: Shape::Boxes,
-            x: "ranking".to_owned(),
-            y: Some("median".to_owned()),
-            series: None,
-            of: None,
-        });
+        table.pictures.push(pictures::boxes());
         table
     }
 }

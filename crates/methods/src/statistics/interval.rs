@@ -6,11 +6,11 @@ use rand_chacha::ChaCha8Rng;
 /// An estimate with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The estimate.
+    /// The estimate itself.
     pub value: f64,
-    /// The lower end.
+    /// Where the interval begins.
     pub lower: f64,
-    /// The upper end.
+    /// Where the interval ends.
     pub upper: f64,
 }
 
