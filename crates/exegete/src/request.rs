@@ -17,6 +17,7 @@
 //! ```
 
 pub mod again;
+pub mod attention;
 pub mod bench;
 pub mod data;
 pub mod eval;

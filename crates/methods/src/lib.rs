@@ -18,6 +18,7 @@ mod configured;
 mod corpus;
 mod cost;
 pub mod data;
+pub mod debate;
 mod decision;
 mod effort;
 pub mod evidence;

@@ -1,4 +1,6 @@
-//! Rank correlations with ties.
+//! Rank correlations with ties, and intervals.
+
+pub mod interval;
 
 use std::cmp::Ordering;
 
@@ -204,6 +206,18 @@ mod tests {
         assert_eq!(kendall(&[0.0, -0.0], &[1.0, 2.0]), None);
         assert_eq!(kendall(&[1.0], &[1.0]), None);
         assert_eq!(kendall(&[], &[]), None);
+    }
+
+    #[test]
+    fn kendall_as_scipy_has_it() {
+        let check = |x: &[f64], y: &[f64], tau: f64, p: f64| {
+            let found = kendall(x, y).unwrap();
+            near(found.0, tau);
+            near(found.1, p);
+        };
+        check(&[0.4, 0.2, 0.2, 0.1, 0.1], &[5.0, 3.0, 4.0, 1.0, 2.0], 0.8944272, 0.0367139);
+        check(&[1.0, 2.0, 3.0, 4.0, 5.0], &[1.0, 3.0, 2.0, 5.0, 4.0], 0.6, 0.2333333);
+        check(&[1.0, 2.0, 2.0, 3.0, 4.0, 5.0], &[2.0, 1.0, 3.0, 3.0, 5.0, 4.0], 0.6428571, 0.0798385);
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub enum Stream {
     Hotflip = 204,
     /// Texts, starts and triggers of `triggers`.
     Triggers = 205,
+    /// Resamples of an experiment's texts, one stream a statistic from here on.
+    Resamples = 301,
     /// Parameters of a randomised model, one stream a part of the model from here on.
     Parameters = 1000,
     /// Random scores beside those of judged methods, one stream a text from here on.
@@ -57,11 +59,19 @@ pub enum Stream {
     Controls = 1 << 47,
     /// Texts drawn again for an interval.
     Resampled = 1 << 48,
+    /// Orders of a text's attention weights, one stream a text from here on.
+    WeightOrders = 1 << 49,
+    /// Where the search for other weights starts, one stream a text from here on.
+    OtherWeights = 1 << 50,
+    /// Which words lose their weight at random, one stream a text from here on.
+    ErasedWords = 1 << 51,
+    /// Random orders of erasing, one stream a text from here on.
+    ErasureOrders = 1 << 52,
 }
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 30] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -77,6 +87,7 @@ impl Stream {
         Self::FlippingSet,
         Self::Hotflip,
         Self::Triggers,
+        Self::Resamples,
         Self::Parameters,
         Self::Scores,
         Self::Words,
@@ -87,6 +98,10 @@ impl Stream {
         Self::Ties,
         Self::Controls,
         Self::Resampled,
+        Self::WeightOrders,
+        Self::OtherWeights,
+        Self::ErasedWords,
+        Self::ErasureOrders,
     ];
 
     /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
@@ -121,6 +136,10 @@ mod tests {
             Stream::Ties,
             Stream::Controls,
             Stream::Resampled,
+            Stream::WeightOrders,
+            Stream::OtherWeights,
+            Stream::ErasedWords,
+            Stream::ErasureOrders,
         ];
         assert!(
             Stream::ALL.ends_with(&many),

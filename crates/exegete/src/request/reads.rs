@@ -1,6 +1,7 @@
 //! The files that each command reads, which it must not write.
 
 use super::again::AgainRequest;
+use super::attention::test::AttentionTestRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
 use super::model::{ExportRequest, folder};
@@ -57,6 +58,13 @@ impl EvalRequest {
             given,
         ]
         .concat()
+    }
+}
+
+impl AttentionTestRequest {
+    /// Its files by option.
+    pub fn reads(&self) -> Vec<Read<'_>> {
+        [named("--input", self.input.as_deref()), model(self.model.as_deref())].concat()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod library;
 
+use super::attention::test::AttentionTestRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
 use super::{Read, TextInput};
@@ -53,6 +54,13 @@ impl ExplainRequest {
 
 impl EvalRequest {
     /// Every file that it names, the model and the cache aside, but for the standard input.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+impl AttentionTestRequest {
+    /// Every file that it names, the model aside, but for the standard input.
     pub(super) fn named_files(&self) -> Vec<Read<'_>> {
         named(self.reads())
     }

@@ -1,5 +1,6 @@
 //! The JSON Schema of every request.
 
+use super::attention::test::AttentionTestRequest;
 use super::bench::BenchRequest;
 use super::data::DataRequest;
 use super::eval::EvalRequest;
@@ -20,9 +21,10 @@ use serde_json::Value;
 pub type MakeSchema = fn() -> Value;
 
 /// Every name that [`json_schema`] knows, with what makes its schema.
-pub const SCHEMAS: [(&str, MakeSchema); 12] = [
+pub const SCHEMAS: [(&str, MakeSchema); 13] = [
     ("explain", of::<ExplainRequest>),
     ("eval", of::<EvalRequest>),
+    ("attention test", of::<AttentionTestRequest>),
     ("predict", of::<PredictRequest>),
     ("show", of::<ShowRequest>),
     ("train", of::<TrainRequest>),
@@ -93,6 +95,7 @@ mod tests {
     fn requests_are_read_back() {
         check::<ExplainRequest>();
         check::<EvalRequest>();
+        check::<AttentionTestRequest>();
         check::<PredictRequest>();
         check::<ShowRequest>();
         check::<TrainRequest>();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod again;
+mod attention;
 mod bad_input;
 mod bad_model;
 mod commands;

@@ -1,0 +1,3 @@
+//! The requests of `exegete attention …`: what the attention of a model is worth.
+
+pub mod test;
