@@ -2,8 +2,8 @@ use crate::registry::Method;
 use crate::{AskedSets, Baseline, Masker, Request, Stream};
 use exegete_core::task::Reading;
 use exegete_core::{
-    Array, Card, ContentHash, Driver, Encoded, Error, Example, Explaining, Explanation, Logits, Model, Open,
-    Outputs, Plan, Record, Result, Row, Rules, Scale, Scores, Site, SiteInfo, Target, Unit, Units,
+    Array, Axis, Card, ContentHash, Driver, Encoded, Error, Example, Explaining, Explanation, Logits, Model,
+    Open, Outputs, Plan, Record, Result, Row, Rules, Scale, Scores, Site, SiteInfo, Target, Unit, Units,
 };
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;

@@ -37,8 +37,17 @@ pub(crate) enum Chart<'a> {
 
 /// The checks that were made, the quickest to read first.
 pub(crate) fn lines(attribution: &Attribution) -> Vec<Line<'_>> {
-    let Checks { completeness, swap, chance, hiding, comprehensiveness, sufficiency, flip, leave_one_out, .. } =
-        &attribution.checks;
+    let Checks {
+        completeness,
+        swap,
+        chance,
+        hiding,
+        comprehensiveness,
+        sufficiency,
+        flip,
+        leave_one_out,
+        ..
+    } = &attribution.checks;
     let mut lines = Vec::new();
     lines.extend(chance.as_ref().map(self::chance));
     lines.extend(completeness.as_ref().map(self::completeness));

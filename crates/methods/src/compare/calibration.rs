@@ -39,6 +39,7 @@ pub(super) fn table(contest: &MethodComparison<'_>, judged: &[&Text]) -> Table {
     let columns =
         ["method", "length", "error_rate", "power", "lower", "upper", "undecided", "texts", "draws"];
     Table {
+        name: "calibration".to_owned(),
         title: "calibration".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
@@ -47,6 +48,7 @@ pub(super) fn table(contest: &MethodComparison<'_>, judged: &[&Text]) -> Table {
              other: the scores of the texts that follow, cut or repeated to length"
                 .to_owned(),
         ],
+        ..Table::default()
     }
 }
 

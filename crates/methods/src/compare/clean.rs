@@ -49,10 +49,12 @@ pub(super) fn table(contest: &MethodComparison<'_>, judged: &[&Text]) -> Option<
     let heads = ["method", "texts", "clean", "low", "high", "undecided", "z", "z low", "z high"];
     let heads = heads.into_iter().chain(LENGTHS.iter().map(|(name, ..)| *name));
     Some(Table {
+        name: "clean".to_owned(),
         title: "Clean cards".to_owned(),
         columns: heads.map(str::to_owned).collect(),
         rows: rows.iter().map(|(name, seen)| cells(name, seen, contest.seed)).collect(),
         notes,
+        ..Table::default()
     })
 }
 

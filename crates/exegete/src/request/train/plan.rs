@@ -69,7 +69,7 @@ impl TrainPlan {
         let weights = own.class_weights.iter().map(|weight| format!("{weight:.4}"));
         let weights = (!own.class_weights.is_empty()).then(|| weights.collect::<Vec<_>>().join(" "));
         format!(
-            "epochs {}, batch {}{}, {optimiser}, rate {} {schedule}, decay {} and {} on attention, clip {}, class weights {}, loss {} over a batch, best by {}, patience {}, seed {}",
+            "epochs {}, batch {}{}, {optimiser}, rate {} {schedule}, decay {} and {} on attention, clip {}, class weights {}, loss {}, best by {}, patience {}, seed {}",
             own.epochs,
             own.batch,
             if own.bucketed { " of like lengths" } else { "" },
@@ -79,8 +79,9 @@ impl TrainPlan {
             or_none(own.clip.map(|clip| clip.to_string())),
             or_none(weights),
             match own.reduction {
-                Reduction::Mean => "averaged",
-                Reduction::Sum => "summed",
+                Reduction::Mean => "averaged over the rows of a batch",
+                Reduction::Sum => "summed over a batch",
+                Reduction::Places => "averaged over the words of a batch",
             },
             serde_json::to_value(self.metric)
                 .ok()

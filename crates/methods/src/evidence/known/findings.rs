@@ -23,7 +23,9 @@ fn finding<'v>(verdict: &'v Verdict, check: &str) -> &'v Finding {
 pub(super) fn keeps(Finding { check, measured, threshold, .. }: &Finding) -> bool {
     let (measured, threshold) = (measured.unwrap(), threshold.unwrap());
     match check.as_str() {
-        "completeness" | "cancelling" | "chance" | "randomisation" | "sensitivity" | "swap" => measured <= threshold,
+        "completeness" | "cancelling" | "chance" | "randomisation" | "sensitivity" | "swap" => {
+            measured <= threshold
+        }
         "distinct_scores" | "stability" => measured >= threshold,
         "zero_scores" | "infidelity" => measured > threshold,
         _ => panic!("no line here says when {check} keeps its threshold"),
