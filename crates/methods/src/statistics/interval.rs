@@ -66,12 +66,12 @@ pub fn deviation(values: &[f64]) -> f64 {
 }
 
 /// The median, which sorts the values; of an even number the mean of the middle two.
-pub fn median(values: &mut Vec<f64>) -> f64 {
+pub fn median(values: &mut [f64]) -> f64 {
     quantile(values, 0.5)
 }
 
 /// A quantile by straight lines between the ordered values, which are sorted.
-pub fn quantile(values: &mut Vec<f64>, share: f64) -> f64 {
+pub fn quantile(values: &mut [f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     sorted_quantile(values, share)
 }

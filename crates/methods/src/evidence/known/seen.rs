@@ -75,7 +75,7 @@ impl Model for Constant {
     fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>> {
         let score = |(label, prob): (&String, f64)| ClassScore { label: label.clone(), logit: None, prob };
         let scores = self.0.labels.iter().zip([0.3, 0.7]).map(score).collect::<Vec<_>>();
-        let answer = Prediction { scores: Scores::classes(scores), truncated: false };
+        let answer = Prediction { scores: Scores::classes(scores), truncated: false, unknown: 0 };
         Ok(vec![answer; examples.len()])
     }
 }
