@@ -162,7 +162,7 @@ pub struct TokenScore {
 /// One word of a text that a model wrote.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WrittenWord {
-    /// The vocabulary's string.
+    /// How the vocabulary writes it.
     pub word: String,
     /// Its probability after the words before it.
     #[serde(serialize_with = "number::short")]

@@ -1,5 +1,6 @@
 //! `exegete attention …`: what the attention of a model is worth.
 
+use crate::cli::ReportFormat;
 use crate::journal::Journal;
 use crate::output::{destination, is_replaceable, report};
 use crate::stop::after_texts;
@@ -55,7 +56,7 @@ fn finished(journal: &Journal, asked: &AttentionTest<'_>) -> Result<Vec<TextReco
 }
 
 /// A table of values holds the texts alone: what they come to has other columns.
-fn written(report: Report, format: Format) -> Report {
-    let texts = |item: &Item| format != Format::Csv || matches!(item, Item::Rows(_));
+fn written(report: Report, format: ReportFormat) -> Report {
+    let texts = |item: &Item| format != ReportFormat::Text(Format::Csv) || matches!(item, Item::Rows(_));
     Report { items: report.items.into_iter().filter(texts).collect(), ..report }
 }

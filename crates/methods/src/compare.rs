@@ -77,7 +77,7 @@ pub struct MethodComparison<'a> {
     pub target: &'a str,
     /// What scores are given to.
     pub units: Units,
-    /// Of everything random.
+    /// What every random choice is derived from.
     pub seed: u64,
     /// Whether error rate and power are measured on these texts.
     pub calibrate: bool,

@@ -1,6 +1,5 @@
-use super::report_format;
+use super::{ReportFormat, report_format};
 use clap::{Args, Subcommand};
-use exegete::render::Format;
 use exegete::request::attention::test::AttentionTestRequest;
 use std::path::PathBuf;
 
@@ -19,7 +18,7 @@ pub(crate) struct AttentionTest {
     pub(crate) request: AttentionTestRequest,
     /// How to write the report; csv holds one row a text.
     #[arg(long, value_parser = report_format(), default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: ReportFormat,
     /// Write here instead of to stdout; a killed run goes on where it was.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct TextEffects {
     /// The effect of each unit.
     pub values: Vec<f64>,
-    /// Their standard errors.
+    /// The standard error of each effect.
     pub errors: Vec<f64>,
     /// Which random orders belong to the text.
     pub place: u64,
@@ -32,7 +32,7 @@ impl TextEffects {
 /// An explanation that knows nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Control {
-    /// Random scores.
+    /// Scores that are drawn at random.
     Random,
     /// Random scores, read as sizes.
     RandomUnsigned,

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 /// An estimate with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The estimate itself.
+    /// What is estimated, from all values.
     pub value: f64,
     /// Where the interval begins.
     pub lower: f64,

@@ -20,9 +20,9 @@ const RIDGE: f64 = 1.0;
 pub(crate) struct Effects {
     /// c, one a unit.
     pub(crate) values: Vec<f64>,
-    /// Their standard errors.
+    /// The standard error of each effect.
     pub(crate) errors: Vec<f64>,
-    /// b.
+    /// The free intercept, b in the formula.
     pub(crate) intercept: f64,
 }
 
@@ -57,7 +57,7 @@ fn with_intercept(set: &Set, units: usize) -> Vec<usize> {
     set.iter().copied().chain([units]).collect()
 }
 
-/// Σ r².
+/// The sum of the squared residuals.
 fn rest(sets: &[&Set], drops: &[f64], values: &[f64], intercept: f64) -> f64 {
     let foretold = |set: &Set| intercept + set.iter().map(|&unit| values[unit]).sum::<f64>();
     sets.iter().zip(drops).map(|(set, drop)| (drop - foretold(set)).powi(2)).sum()

@@ -111,7 +111,7 @@ impl Orders {
     }
 }
 
-/// T.
+/// The fit of a ranking, T in the formula.
 pub(crate) fn fit(scores: &[f64], effects: &[f64]) -> f64 {
     scores.iter().zip(effects).map(|(a, c)| a * c).sum()
 }
