@@ -227,6 +227,7 @@ impl TrainingSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exegete_core::GroupKind;
 
     #[test]
     fn attention_has_a_decay_of_its_own_and_only_adam_shrinks_biases() {

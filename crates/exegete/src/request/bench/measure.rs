@@ -91,7 +91,6 @@ fn best(setup: &Setup, runs: usize, work: impl Fn(&Driver) -> Result<()>) -> Res
 }
 
 fn forward(setup: &Setup, name: &'static str, lengths: &[usize]) -> Result<Figure> {
-    let open = setup.model.require_open()?;
     let rows = rows::of_lengths(&*setup.model, lengths)?;
     // A short run says more about the moment than about the machine, so it is repeated more often.
     let runs = if lengths.len() == 1 { 4 * setup.runs } else { setup.runs };
