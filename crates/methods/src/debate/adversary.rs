@@ -229,11 +229,11 @@ impl Adam {
         self.steps += 1;
         let rate = self.rate / (1.0 - 0.9f64.powi(self.steps));
         let scale = 1.0 / (1.0 - 0.999f64.powi(self.steps)).sqrt();
-        for i in 0..values.len() {
-            self.mean[i] = 0.9 * self.mean[i] + 0.1 * slopes[i];
-            self.square[i] = 0.999 * self.square[i] + 0.001 * slopes[i] * slopes[i];
+        for (i, (value, slope)) in values.iter_mut().zip(slopes).enumerate() {
+            self.mean[i] = 0.9 * self.mean[i] + 0.1 * slope;
+            self.square[i] = 0.999 * self.square[i] + 0.001 * slope * slope;
             self.largest[i] = self.largest[i].max(self.square[i]);
-            values[i] -= rate * self.mean[i] / (scale * self.largest[i].sqrt() + 1e-8);
+            *value -= rate * self.mean[i] / (scale * self.largest[i].sqrt() + 1e-8);
         }
     }
 }

@@ -24,7 +24,7 @@ pub fn median_tvd(
         every_order(words, count).unwrap_or_else(|| (0..count).map(|_| order(words, random)).collect());
     let imposed: Vec<Imposed> = orders.into_iter().map(Imposed::Permuted).collect();
     let outputs = head.outputs(&imposed)?;
-    Ok(median(&mut outputs.iter().map(|p| total_variation(p, own)).collect()))
+    Ok(median(&mut outputs.iter().map(|p| total_variation(p, own)).collect::<Vec<f64>>()))
 }
 
 /// A random order, each equally likely.

@@ -21,7 +21,7 @@ const RESAMPLES: usize = 2_000;
 /// the jackknife*, 1979). None for an empty sample.
 pub fn bootstrap(
     sample: &[f64],
-    statistic: impl Fn(&mut Vec<f64>) -> f64,
+    statistic: impl Fn(&mut [f64]) -> f64,
     random: &mut ChaCha8Rng,
 ) -> Option<Interval> {
     if sample.is_empty() {
@@ -66,12 +66,12 @@ pub fn deviation(values: &[f64]) -> f64 {
 }
 
 /// The median, which sorts the values; of an even number the mean of the middle two.
-pub fn median(values: &mut Vec<f64>) -> f64 {
+pub fn median(values: &mut [f64]) -> f64 {
     quantile(values, 0.5)
 }
 
 /// A quantile by straight lines between the ordered values, which are sorted.
-pub fn quantile(values: &mut Vec<f64>, share: f64) -> f64 {
+pub fn quantile(values: &mut [f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     sorted_quantile(values, share)
 }
