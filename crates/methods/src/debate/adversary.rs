@@ -65,7 +65,7 @@ pub fn search_from(
         tell(moving.look(head)?);
         moving.keep();
         if step < settings.steps {
-            moving.to_scores();
+            moving.pull_to_scores();
             adam.step(&mut moving.z, &moving.slopes);
         }
     }
@@ -84,7 +84,7 @@ struct Moving<'a> {
     /// Their softmax and its logarithm, likewise.
     weights: Vec<f64>,
     logs: Vec<f64>,
-    /// ∂L/∂weights, after [`Self::to_scores`] ∂L/∂z.
+    /// ∂L/∂weights, after [`Self::pull_to_scores`] ∂L/∂z.
     slopes: Vec<f64>,
     /// What the model says, k lists of C.
     outputs: Vec<f64>,
@@ -193,7 +193,7 @@ impl<'a> Moving<'a> {
     }
 
     /// ∂L/∂z = α ⊙ (∂L/∂α − Σ α ∂L/∂α), in place.
-    fn to_scores(&mut self) {
+    fn pull_to_scores(&mut self) {
         let n = self.alpha.len();
         for (slopes, weights) in self.slopes.chunks_mut(n).zip(self.weights.chunks(n)) {
             let mean: f64 = slopes.iter().zip(weights).map(|(g, w)| g * w).sum();
