@@ -65,7 +65,7 @@ pub fn search_from(
         tell(moving.look(head)?);
         moving.keep();
         if step < settings.steps {
-            moving.change_to_scores();
+            moving.pull_to_scores();
             adam.step(&mut moving.z, &moving.slopes);
         }
     }
@@ -84,7 +84,7 @@ struct Moving<'a> {
     /// Their softmax and its logarithm, likewise.
     weights: Vec<f64>,
     logs: Vec<f64>,
-    /// ∂L/∂weights, after [`Self::change_to_scores`] ∂L/∂z.
+    /// ∂L/∂weights, after [`Self::pull_to_scores`] ∂L/∂z.
     slopes: Vec<f64>,
     /// What the model says, k lists of C.
     outputs: Vec<f64>,
@@ -193,7 +193,7 @@ impl<'a> Moving<'a> {
     }
 
     /// ∂L/∂z = α ⊙ (∂L/∂α − Σ α ∂L/∂α), in place.
-    fn change_to_scores(&mut self) {
+    fn pull_to_scores(&mut self) {
         let n = self.alpha.len();
         for (slopes, weights) in self.slopes.chunks_mut(n).zip(self.weights.chunks(n)) {
             let mean: f64 = slopes.iter().zip(weights).map(|(g, w)| g * w).sum();
@@ -229,11 +229,11 @@ impl Adam {
         self.steps += 1;
         let rate = self.rate / (1.0 - 0.9f64.powi(self.steps));
         let scale = 1.0 / (1.0 - 0.999f64.powi(self.steps)).sqrt();
-        for i in 0..values.len() {
-            self.mean[i] = 0.9 * self.mean[i] + 0.1 * slopes[i];
-            self.square[i] = 0.999 * self.square[i] + 0.001 * slopes[i] * slopes[i];
+        for (i, (value, slope)) in values.iter_mut().zip(slopes).enumerate() {
+            self.mean[i] = 0.9 * self.mean[i] + 0.1 * slope;
+            self.square[i] = 0.999 * self.square[i] + 0.001 * slope * slope;
             self.largest[i] = self.largest[i].max(self.square[i]);
-            values[i] -= rate * self.mean[i] / (scale * self.largest[i].sqrt() + 1e-8);
+            *value -= rate * self.mean[i] / (scale * self.largest[i].sqrt() + 1e-8);
         }
     }
 }

@@ -73,7 +73,7 @@ impl Summary<'_> {
         self.interval(values, place, |values| mean(values))
     }
 
-    fn interval(&self, values: &[f64], place: u64, of: impl Fn(&mut Vec<f64>) -> f64) -> Cell {
+    fn interval(&self, values: &[f64], place: u64, of: impl Fn(&mut [f64]) -> f64) -> Cell {
         let found = bootstrap(values, of, &mut Stream::Resamples.random(self.seed, place));
         found.map_or(Cell::Empty, |Interval { value, lower, upper }| Cell::Interval { value, lower, upper })
     }
@@ -237,7 +237,7 @@ impl Summary<'_> {
                 Cell::Interval { value, lower, upper } => [value, lower, upper].map(Cell::Number),
                 _ => [Cell::Empty, Cell::Empty, Cell::Empty],
             };
-            let quarter = |share: f64, values: &mut Vec<f64>| {
+            let quarter = |share: f64, values: &mut [f64]| {
                 if values.is_empty() { Cell::Empty } else { Cell::Number(quantile(values, share)) }
             };
             let quarters = [quarter(0.25, &mut values), quarter(0.75, &mut values)];

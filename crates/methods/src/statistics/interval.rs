@@ -21,7 +21,7 @@ const RESAMPLES: usize = 2_000;
 /// the jackknife*, 1979). None for an empty sample.
 pub fn bootstrap(
     sample: &[f64],
-    statistic: impl Fn(&mut Vec<f64>) -> f64,
+    statistic: impl Fn(&mut [f64]) -> f64,
     random: &mut ChaCha8Rng,
 ) -> Option<Interval> {
     if sample.is_empty() {
