@@ -176,10 +176,8 @@ fn attention_can_be_imposed() {
     assert_error(&run, &["2 weights for a text of 3 words"]);
     fs::write(folder.at("short.jsonl"), "[1.0]\n").unwrap();
     let short = folder.at("short.jsonl");
-    assert_error(
-        &exegete(&[&["predict", "--weights", &short], &corpus[..]].concat()),
-        &["1 weights for a text"],
-    );
+    let run = exegete(&[&["predict", "--weights", &short], &corpus[..]].concat());
+    assert_error(&run, &["short.jsonl", "fewer lines than there are texts"]);
     fs::write(folder.at("broken.jsonl"), "0.5 0.5\n").unwrap();
     let broken = folder.at("broken.jsonl");
     let run = exegete(&["predict", "good river", "--weights", &broken, "--model", &model]);

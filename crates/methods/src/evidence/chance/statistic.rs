@@ -125,6 +125,11 @@ pub(crate) fn z(scores: &[f64], effects: &[f64]) -> Option<f64> {
         let mean = mean(values);
         values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
     };
+    // Scores that are all tied differ by the rounding of their mean.
+    let least = SLACK * SLACK * n;
+    if squares(scores) <= least {
+        return None;
+    }
     let deviation = (squares(scores) * squares(effects) / (n - 1.0)).sqrt();
     let found = (fit(scores, effects) - n * mean(scores) * mean(effects)) / deviation;
     (n > 1.0 && found.is_finite()).then_some(found)

@@ -53,6 +53,8 @@ fn moments_without_relation() {
     let a = normal_scores(&[5.0, 4.0, 3.0, 2.0, 1.0]);
     close("z", &[z(&a, &EFFECTS).unwrap()], &[1.978168], Of::Size(1.0), 1e-6);
     assert_eq!(z(&[0.0; 5], &EFFECTS), None);
+    assert_eq!(z(&normal_scores(&[0.7; 5]), &EFFECTS), None);
+    assert_eq!(z(&normal_scores(&[0.7; 13]), &[2.0; 13].map(|c| c * 0.3)), None);
     assert_eq!(z(&[0.3], &[1.0]), None);
     // Mean and variance over all 120 orders, of scores that are tied and do not sum to zero.
     let a = [0.9, 0.4, 0.4, 0.1, -1.0];
