@@ -114,6 +114,11 @@ pub trait Model: Send + Sync {
         sink(0..examples.len(), self.predict(examples)?)
     }
 
+    /// What the reader of its answers must know: what its card warns of, and what happened since.
+    fn warnings(&self) -> Vec<String> {
+        self.card().warnings.clone()
+    }
+
     /// Its inside, where it has one.
     fn open(&self) -> Option<&dyn Open> {
         None

@@ -85,13 +85,13 @@ fn resumable(request: &ExplainRequest, explainer: &Explainer<'_>, format: Format
     let mut journal = Journal::open(path, &request.identity(explainer.model().card())?)?;
     let (answers, finished) = (journal.answers(), journal.finished.clone());
     let from = GoingOn { finished: &finished, answers: Some(&answers) };
-    let progress = progress::bytes();
-    let tell = &mut |notice: Notice<'_>| progress::show(&progress, notice);
+    let progress = progress::reading();
+    let tell = &mut |notice: Notice<'_>| progress.show(notice);
     let done = explainer.each(from, tell, &mut |example, report| {
         let line = render::render(&report, Format::Jsonl, &RenderOptions::default());
         journal.add(&[(text_sha256(example), line.trim_end().to_owned())])
     });
-    progress.finish_and_clear();
+    progress.finish();
     if let Err(error) = done {
         let texts = journal.finished.len();
         return journal.leave().and(Err(after_texts(error, texts, true)));
@@ -106,13 +106,13 @@ fn resumable(request: &ExplainRequest, explainer: &Explainer<'_>, format: Format
 fn stream(explainer: &Explainer<'_>, format: Format, path: Option<&Path>) -> Result<()> {
     let mut output = Output::open(path)?;
     let mut rows = RenderedRows { format, options: options(Some(&output)), count: 0 };
-    let progress = progress::bytes();
-    let tell = &mut |notice: Notice<'_>| progress::show(&progress, notice);
+    let progress = progress::reading();
+    let tell = &mut |notice: Notice<'_>| progress.show(notice);
     let done = explainer.each(GoingOn::default(), tell, &mut |_, report| {
         let text = rows.of(&report);
         Ok(progress.suspend(|| output.write_all(text.as_bytes()).and_then(|()| output.flush()))?)
     });
-    progress.finish_and_clear();
+    progress.finish();
     done.map_err(|error| after_texts(error, rows.count, false))?;
     output.complete()
 }
@@ -128,7 +128,8 @@ struct RenderedRows {
 impl RenderedRows {
     fn of(&mut self, report: &Report) -> String {
         self.count += 1;
-        let text = render::render(report, self.format, &self.options);
+        let options = RenderOptions { row: Some(self.count), ..self.options };
+        let text = render::render(report, self.format, &options);
         match text.split_once('\n') {
             // The names of the columns stand once.
             Some((_, rows)) if self.format == Format::Csv && self.count > 1 => rows.to_owned(),

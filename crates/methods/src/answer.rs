@@ -6,7 +6,7 @@ use crate::question::{INPUT, words_or_input};
 use crate::registry::{Info, Method, SearchMethod};
 use crate::{ConfiguredMethod, Normalise, PerturbedPredictions, Question, RawAttribution, RawScores};
 use exegete_core::report::{
-    Attribution, Cell, Checks, Completeness, Item, ReluSwap, Subject, Table, TokenText, UnitText,
+    Attribution, Cell, Checks, Completeness, Item, ReluSwap, Sense, Subject, Table, TokenText, UnitText,
 };
 use exegete_core::{Error, Result, Rules, Site};
 use std::collections::{BTreeMap, HashSet};
@@ -91,7 +91,7 @@ pub(crate) fn subject_of(
     explained: &RawAttribution,
 ) -> Result<Subject> {
     let params = chosen.reported(explained, &job.with_baselines_of(chosen));
-    subject(job, chosen.info, params, &explained.notes)
+    Ok(Subject { sense: explained.sense(), ..subject(job, chosen.info, params, &explained.notes)? })
 }
 
 fn subject(
@@ -126,6 +126,7 @@ fn subject(
         prediction: job.model.scored(encoded, &output)?,
         target: job.target.to_string(),
         value,
+        sense: Sense::default(),
         notes,
     })
 }

@@ -24,7 +24,10 @@ pub const RANDOM: &str = "random";
 pub struct Cost {
     /// Seconds on the clock, from 0 up.
     pub seconds: f64,
-    /// How many rows were run forward.
+    /// How many rows were asked for: what it takes by itself, whatever was run before it.
+    #[serde(default)]
+    pub asked_rows: usize,
+    /// How many of these were run forward; the others were remembered.
     pub forward_rows: usize,
     /// How many rows were run backward.
     pub backward_rows: usize,

@@ -52,10 +52,12 @@ pub fn judge(
 
 impl Cost {
     fn since(started: Instant, before: Spent, after: Spent) -> Self {
+        let spent = after.since(before);
         Self {
             seconds: started.elapsed().as_secs_f64(),
-            forward_rows: after.forward_rows - before.forward_rows,
-            backward_rows: after.backward_rows - before.backward_rows,
+            asked_rows: spent.forward_rows + spent.remembered_rows,
+            forward_rows: spent.forward_rows,
+            backward_rows: spent.backward_rows,
         }
     }
 }

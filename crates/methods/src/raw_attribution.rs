@@ -1,7 +1,7 @@
 use crate::Set;
 use crate::question::{Question, Reduce};
 use crate::registry::Meaning;
-use exegete_core::report::{Completeness, LayerSum, ReluSwap};
+use exegete_core::report::{Completeness, LayerSum, ReluSwap, Sense};
 use exegete_core::{Array, Error, Result, Site, SiteInfo, Unit};
 use std::collections::{BTreeMap, HashSet};
 
@@ -106,6 +106,15 @@ impl RawAttribution {
     /// Whether positive and negative scores mean for and against.
     pub fn signed(&self) -> bool {
         !self.unsigned && !matches!(self.scores, RawScores::Elements(_, Reduce::L1 | Reduce::L2))
+    }
+
+    /// How they are read.
+    pub fn sense(&self) -> Sense {
+        match self.meaning {
+            Some(Meaning::Looked) => Sense::SameForEveryClass,
+            _ if self.signed() => Sense::ForAndAgainst,
+            _ => Sense::HowMuch,
+        }
     }
 
     /// The scores as they were computed: by element where there are any, else by token or unit.

@@ -35,6 +35,8 @@ pub enum Meaning {
     TimesInput,
     /// F changes by score / (x − x′) · I, with x′ the baseline.
     TimesDifference,
+    /// Nothing: it says where the model looked, whichever class is explained.
+    Looked,
     /// Nothing of that kind.
     Other,
 }

@@ -1,6 +1,7 @@
 //! What the model says, in a few words.
 
 use crate::figures::{figure, percent};
+use crate::sense::explained;
 use exegete_core::report::{Attribution, Provenance, Subject};
 use exegete_core::{ClassScore, Scores};
 
@@ -103,7 +104,8 @@ pub(crate) fn asked(members: &[&Attribution]) -> String {
         }
     };
     let target = shared(|member| &member.subject.target, "target");
-    let target = target.map_or_else(|many| many, |one| format!("{one} = {}", figure(first.subject.value)));
+    let target = target
+        .map_or_else(|many| many, |one| format!("{} = {}", explained(&one), figure(first.subject.value)));
     let method = shared(|member| &member.subject.method, "method").unwrap_or_else(|many| many);
     let site = match shared(|member| &member.site, "site").unwrap_or_else(|many| many).as_str() {
         // Nothing inside the model was looked at.
@@ -117,7 +119,7 @@ pub(crate) fn asked(members: &[&Attribution]) -> String {
 /// The same for a rule and for edits.
 pub(crate) fn asked_of(subject: &Subject) -> String {
     let Subject { target, value, method, .. } = subject;
-    format!("{target} = {} by {method}{}", figure(*value), sampled(subject))
+    format!("{} = {} by {method}{}", explained(target), figure(*value), sampled(subject))
 }
 
 /// How many samples a method took, and how well a local model fits them; empty where it says neither.

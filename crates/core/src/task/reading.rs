@@ -33,6 +33,12 @@ impl Reading<'_> {
         self.vocabulary.piece(id as u32).unwrap_or_else(|| format!("#{id}"))
     }
 
+    /// Every token by its number and its string.
+    pub fn tokens(&self) -> Vec<String> {
+        let tokens = self.encoded.tokens.iter().enumerate();
+        tokens.map(|(at, token)| format!("{at} {}", token.piece)).collect()
+    }
+
     /// Whether a token is the mask.
     pub fn is_masked(&self, position: usize) -> bool {
         let id = self.encoded.tokens.get(position).map(|token| token.id);

@@ -9,6 +9,7 @@ mod commands;
 mod corners;
 mod data;
 mod documents;
+mod edges;
 mod endpoint;
 mod eval;
 mod explain;

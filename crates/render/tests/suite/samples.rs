@@ -112,6 +112,7 @@ pub(crate) fn subject(fields: &[(&str, &str)], method: &str) -> Subject {
         prediction: Scores::Classes { label: "negative".to_owned(), scores },
         target: "class:negative:logit".to_owned(),
         value: 2.1,
+        sense: Default::default(),
         notes: Vec::new(),
     }
 }

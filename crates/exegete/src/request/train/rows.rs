@@ -1,7 +1,7 @@
 //! The rows of a training run: read whole and checked, with file and line, before any work begins.
 
 use super::{TrainLoss, TrainRequest};
-use crate::request::input::{TextReader, WeightLines};
+use crate::request::input::{BadRows, TextReader, WeightLines};
 use crate::request::{Listener, Notice, TextInput, model, normal_form};
 use crate::small::SEQUENCE_TO_SEQUENCE;
 use crate::task::{CLASSIFICATION, Classes, MULTI_LABEL, REGRESSION};
@@ -58,17 +58,18 @@ impl Rows {
         weigh(request, [&mut train, &mut dev])?;
         let labels = labels(request, task, &train)?;
         let labelled = |rows: Vec<(Example, Place)>| {
-            let one = |(example, place): (Example, Place)| {
+            let mut bad = BadRows::default();
+            let mut good = Vec::new();
+            for (example, place) in rows {
                 let given = example.label.as_deref().unwrap_or_default();
                 // What should be written is the second text, whose tokens the trainer makes the label.
-                let written = request.small.writes().then(|| Label::Tokens(Vec::new()));
-                if let Some(label) = written {
-                    return Ok(Labelled { example, label, place });
+                let written = request.small.writes().then(|| Ok(Label::Tokens(Vec::new())));
+                match written.unwrap_or_else(|| parse(request.loss, &labels, given.trim())) {
+                    Ok(label) => good.push(Labelled { example, label, place }),
+                    Err(what) => bad.add(&place.file, place.error(what)),
                 }
-                let label = parse(request.loss, &labels, given.trim()).map_err(|what| place.error(what))?;
-                Ok(Labelled { example, label, place })
-            };
-            rows.into_iter().map(one).collect::<Result<Vec<_>>>()
+            }
+            bad.none().map(|()| good)
         };
         Ok(Self { train: labelled(train)?, dev: labelled(dev)?, labels, task })
     }
@@ -165,11 +166,12 @@ fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Ex
     let task: &dyn Task = if writes { &SEQUENCE_TO_SEQUENCE } else { &CLASSIFICATION };
     let mut source = TextReader::open(&texts, task)?;
     let file: Arc<str> = source.name().into();
-    let mut rows = Vec::new();
-    while let Some(example) = source.read()? {
-        rows.push((example, Place { file: file.clone(), line: source.line() }));
+    let rows = source.whole(None)?;
+    if rows.is_empty() {
+        bail!("{file}: holds no rows");
     }
-    if rows.is_empty() { bail!("{file}: holds no rows") } else { Ok(rows) }
+    let placed = |(line, example)| (example, Place { file: file.clone(), line });
+    Ok(rows.into_iter().map(placed).collect())
 }
 
 /// The column that holds the label.
