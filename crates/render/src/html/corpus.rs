@@ -160,9 +160,9 @@ fn failed(verdict: &Verdict) -> Vec<&str> {
 fn brief(item: &Item) -> String {
     match item {
         Item::Attribution(attribution) => fields(heated(attribution)),
-        Item::Rule(rule) => fields(
-            crate::marked::held(rule).iter().map(|field| marked::text(&field.stretches)),
-        ),
+        Item::Rule(rule) => {
+            fields(crate::marked::held(rule).iter().map(|field| marked::text(&field.stretches)))
+        }
         Item::Edits(edits) => fields(plain(&edits.subject.input)),
         Item::Map(map) => fields(plain(&map.subject.input)),
         Item::Table(table) => fields([Escaped(&table.title).to_string()]),
@@ -218,7 +218,9 @@ mod tests {
 
     #[test]
     fn digits_become_the_letters_of_the_standard() {
-        for (text, expected) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob\u{7f}", "Zm9vYn8=")] {
+        for (text, expected) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob\u{7f}", "Zm9vYn8=")]
+        {
             let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(base64_of_hex(&hex), expected);
         }
