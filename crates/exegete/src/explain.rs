@@ -7,7 +7,7 @@ use crate::output::{Output, destination, is_replaceable};
 use crate::stop::{Stopped, after_texts, is_stop};
 use crate::{cli, progress};
 use anyhow::{Context, Result, bail};
-use exegete::render::{self, Format, RenderOptions};
+use exegete::render::{self, CorpusPage, Format, RenderOptions};
 use exegete::report::Report;
 use exegete::request::explain::{self, ExplainRequest, Explainer, GoingOn};
 use exegete::request::{Notice, Stop, again, holds_answers, refuse_reads, show, text_sha256};
@@ -36,9 +36,10 @@ pub(crate) fn run(args: &cli::Explain, stop: &Stop) -> Result<()> {
         write(&one(explainer, &request, kept.as_deref())?, format, output)?;
         return kept.map_or(Ok(()), remove);
     }
-    let ReportFormat::Text(format @ (Format::Jsonl | Format::Csv | Format::Text)) = format else {
+    let ReportFormat::Text(format @ (Format::Jsonl | Format::Csv | Format::Text | Format::Html)) = format
+    else {
         bail!(
-            "many texts are written as jsonl, csv or text; `exegete show FILE.jsonl --row N` makes one of them a document or a picture"
+            "many texts are written as jsonl, csv, text or html; `exegete show FILE.jsonl --row N` makes one of them a document or a picture"
         );
     };
     match output.filter(|path| is_replaceable(path)) {
@@ -96,16 +97,17 @@ fn resumable(request: &ExplainRequest, explainer: &Explainer<'_>, format: Format
         let texts = journal.finished.len();
         return journal.leave().and(Err(after_texts(error, texts, true)));
     }
-    let mut rows = RenderedRows { format, options: options(None), count: 0 };
+    let mut rows = RenderedRows::new(format, options(None));
     journal.complete(|journal, output| {
-        journal.results()?.try_for_each(|line| Ok(output.write_all(rows.of_line(&line?)?.as_bytes())?))
+        journal.results()?.try_for_each(|line| Ok(output.write_all(rows.of_line(&line?)?.as_bytes())?))?;
+        Ok(output.write_all(rows.end().as_bytes())?)
     })
 }
 
 /// One report after the other.
 fn stream(explainer: &Explainer<'_>, format: Format, path: Option<&Path>) -> Result<()> {
     let mut output = Output::open(path)?;
-    let mut rows = RenderedRows { format, options: options(Some(&output)), count: 0 };
+    let mut rows = RenderedRows::new(format, options(Some(&output)));
     let progress = progress::reading();
     let tell = &mut |notice: Notice<'_>| progress.show(notice);
     let done = explainer.each(GoingOn::default(), tell, &mut |_, report| {
@@ -114,6 +116,7 @@ fn stream(explainer: &Explainer<'_>, format: Format, path: Option<&Path>) -> Res
     });
     progress.finish();
     done.map_err(|error| after_texts(error, rows.count, false))?;
+    output.write_all(rows.end().as_bytes()).context("the output cannot be written")?;
     output.complete()
 }
 
@@ -121,13 +124,22 @@ fn stream(explainer: &Explainer<'_>, format: Format, path: Option<&Path>) -> Res
 struct RenderedRows {
     format: Format,
     options: RenderOptions,
+    /// What the format html makes of them.
+    page: CorpusPage,
     /// Those that were made.
     count: usize,
 }
 
 impl RenderedRows {
+    fn new(format: Format, options: RenderOptions) -> Self {
+        Self { format, options, page: CorpusPage::new(), count: 0 }
+    }
+
     fn of(&mut self, report: &Report) -> String {
         self.count += 1;
+        if self.format == Format::Html {
+            return self.page.row(report);
+        }
         let options = RenderOptions { row: Some(self.count), ..self.options };
         let text = render::render(report, self.format, &options);
         match text.split_once('\n') {
@@ -144,11 +156,24 @@ impl RenderedRows {
             _ => Ok(self.of(&render::read(line.as_bytes())?)),
         }
     }
+
+    /// What stands below all of them.
+    fn end(&self) -> String {
+        if self.format == Format::Html { self.page.end() } else { String::new() }
+    }
 }
 
-/// Writes a kept report in another format.
+/// Writes a kept report in another format, or all of a file as one page.
 pub(crate) fn show(args: &cli::Show) -> Result<()> {
-    let output = destination(args.output.as_deref(), &args.request.reads())?;
-    refuse_terminal(Some(args.format), output)?;
+    let path = destination(args.output.as_deref(), &args.request.reads())?;
+    refuse_terminal(Some(args.format), path)?;
+    if args.format == ReportFormat::Text(Format::Html) && args.request.has_rows() {
+        let mut output = Output::open(path)?;
+        let mut rows = RenderedRows::new(Format::Html, options(Some(&output)));
+        show::each(&args.request, &mut |report| Ok(output.write_all(rows.of(&report).as_bytes())?))?;
+        output.write_all(rows.end().as_bytes()).context("the output cannot be written")?;
+        return output.complete();
+    }
+    let output = path;
     write(&show::run(&args.request)?, args.format, output)
 }

@@ -1,10 +1,11 @@
-//! One self-contained page: no script, nothing fetched, readable in light, dark and print.
+//! Self-contained pages: nothing fetched, readable in light, dark and print; a page about one report holds no script.
 
 mod attribution;
 mod bars;
 mod card;
 mod chart;
 mod compare;
+mod corpus;
 mod edits;
 mod heat;
 mod judgement;
@@ -20,6 +21,7 @@ use crate::groups::{Group, groups};
 use crate::headline::{Said, baseline, cost, said};
 use crate::markup::Escaped;
 use crate::plot::Source;
+pub use corpus::CorpusPage;
 use exegete_core::report::{Attribution, Item, Provenance, Report, Subject, Verdict};
 
 const STYLE: &str = include_str!("html/style.css");

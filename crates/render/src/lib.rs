@@ -2,7 +2,7 @@
 //!
 //! 1. [`read()`] takes a saved report back in and says what is wrong with one that cannot be shown.
 //! 2. [`render`] writes a [`Report`] as terminal text, JSON, HTML, CSV or SVG; with the feature `png`, a function of that name
-//!    makes a bitmap of the SVG.
+//!    makes a bitmap of the SVG. [`CorpusPage`] makes one page of many reports.
 //!
 //! Each format is one file (`text`, `json`, `html`, `csv`, `svg`) with one `match` on the kinds of items and a folder with
 //! one file for each kind, over the same few views of a report: which items
@@ -40,6 +40,7 @@ mod ties;
 mod visible;
 
 use exegete_core::report::Report;
+pub use html::CorpusPage;
 #[cfg(feature = "png")]
 pub use png::png;
 pub use read::read;

@@ -7,29 +7,50 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// What `exegete show` is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShowRequest {
     /// A report, or a file with one report a line.
     #[arg(required = true)]
     pub report: Option<PathBuf>,
-    /// Which line of a file with several, from 1.
-    #[arg(long, value_name = "N", default_value_t = Self::default().row)]
-    pub row: usize,
+    /// Which line of a file with several, from 1 [default: all as one page where html is asked for, else the first].
+    #[arg(long, value_name = "N")]
+    pub row: Option<usize>,
 }
 
-impl Default for ShowRequest {
-    fn default() -> Self {
-        Self { report: None, row: 1 }
+impl ShowRequest {
+    /// Whether all reports of a file are meant: a .jsonl file, of which no row was picked.
+    pub fn has_rows(&self) -> bool {
+        self.row.is_none() && self.report.as_deref().is_some_and(holds_lines)
     }
 }
 
 /// Reads the report from its file.
 pub fn run(request: &ShowRequest) -> Result<Report> {
-    read(needed(&request.report, "there is no report to show; name a file")?, request.row)
+    read(needed(&request.report, "there is no report to show; name a file")?, request.row.unwrap_or(1))
+}
+
+/// Reads the reports of a file that holds one a line, and hands each over as it is read.
+pub fn each(request: &ShowRequest, sink: &mut dyn FnMut(Report) -> Result<()>) -> Result<()> {
+    let path = needed(&request.report, "there is no report to show; name a file")?;
+    let file = File::open(path).with_context(|| format!("{}: cannot be read", path.display()))?;
+    for (index, line) in BufReader::new(file).split(b'\n').enumerate() {
+        let place = || format!("{}: line {}", path.display(), index + 1);
+        let line = line.with_context(place)?;
+        if !line.trim_ascii().is_empty() {
+            sink(render::read(&line).with_context(place)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn holds_lines(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
 /// A file's report, or one line of a .jsonl file, from 1.
@@ -38,7 +59,7 @@ pub(super) fn read(path: &Path, row: usize) -> Result<Report> {
         bail!("--row 0: rows are counted from 1");
     }
     let bytes = std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-    let lines = path.extension().is_some_and(|extension| extension == "jsonl");
+    let lines = holds_lines(path);
     if row > 1 && !lines {
         bail!("{}: is one report; --row is for .jsonl files, which hold one a line", path.display());
     }

@@ -200,7 +200,7 @@ fn with_a_cache_only_the_counts_differ() {
 fn every_format_of_a_corpus_survives_a_kill() {
     let (folder, model) = (Folder::new(60), golden("bert-sequence"));
     let input = folder.at("texts.tsv");
-    for format in ["csv", "text"] {
+    for format in ["csv", "text", "html"] {
         let args = [&explain(&input, &model)[..], &["--format", format]].concat();
         let printed = exegete(&args);
         assert_eq!((printed.code, printed.stderr.as_str()), (0, ""));

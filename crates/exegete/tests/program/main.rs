@@ -7,6 +7,7 @@ mod bad_input;
 mod bad_model;
 mod commands;
 mod corners;
+mod corpus_page;
 mod data;
 mod documents;
 mod edges;

@@ -23,7 +23,8 @@ pub(super) fn passages(fields: &[Marked<'_>], whole: bool) -> String {
     fields.iter().map(field).collect()
 }
 
-fn text(stretches: &[Stretch<'_>]) -> String {
+/// Stretches one after the other, each with its mark.
+pub(super) fn text(stretches: &[Stretch<'_>]) -> String {
     let before = std::iter::once(Mark::Plain).chain(stretches.iter().map(|stretch| stretch.mark));
     stretches.iter().zip(before).map(|(stretch, before)| marked(stretch, before)).collect()
 }

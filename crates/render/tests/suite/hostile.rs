@@ -158,7 +158,7 @@ fn judged() -> impl Strategy<Value = Judgement> {
     })
 }
 
-fn reports() -> impl Strategy<Value = Report> {
+pub(crate) fn reports() -> impl Strategy<Value = Report> {
     let mapped = prop::collection::vec(number(), 0..12).prop_map(|values| {
         let mut map = map();
         map.tokens.truncate(values.len());

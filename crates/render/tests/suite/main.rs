@@ -1,6 +1,7 @@
 //! Every renderer over a handful of reports made by hand.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod corpus;
 mod hostile;
 #[cfg(feature = "png")]
 mod png;

@@ -162,7 +162,7 @@ fn full() -> Report {
     report([Item::Attribution(Box::new(full))])
 }
 
-fn failing_item() -> Item {
+pub(crate) fn failing_item() -> Item {
     let mut item = attribution(&[("text", REVIEW)], &review_words(), failing());
     item.subject.notes = vec!["the text was cut off after 512 tokens".to_owned()];
     Item::Attribution(Box::new(item))
