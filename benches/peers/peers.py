@@ -1,7 +1,7 @@
 """Compares `exegete bench` with PyTorch on the same weights, shapes and threads.
 
     cargo build --release
-    python benches/peers/peers.py [--exegete target/release/exegete] [--threads 2] [--rounds 3]
+    python benches/peers/peers.py [--exegete target/release/exegete] [--threads 2] [--rounds 5] [--only NAME]
 
 Both sides take turns, so that whatever else the machine does hits both; the best time of each side counts.
 """
@@ -30,6 +30,8 @@ def main():
         model = make_model(Path(folder))
         figures, peak = {}, 0.0
         for name, theirs in PEERS.items():
+            if options.only not in name:
+                continue
             ours, seconds = None, None
             for _ in range(options.rounds):
                 document = run_exegete(options, folder, name)
@@ -47,7 +49,8 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--exegete", default="target/release/exegete", help="the program to measure")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads on both sides")
-    parser.add_argument("--rounds", type=int, default=3, help="how often both sides take turns")
+    parser.add_argument("--rounds", type=int, default=5, help="how often both sides take turns")
+    parser.add_argument("--only", default="", metavar="NAME", help="only the work whose name holds this")
     return parser.parse_args()
 
 

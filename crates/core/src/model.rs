@@ -191,6 +191,12 @@ pub trait Open: Send + Sync {
 
     /// The same model with some parameters replaced, by their Hugging Face names; the original is untouched.
     fn with_params(&self, overrides: Vec<(String, Array)>) -> Result<Arc<dyn Model>>;
+
+    /// The same model with the softplus (1/β)·ln(1 + e^(βz)) for every ReLU, forward too, so that it has second
+    /// derivatives everywhere; the original is untouched. A model without ReLU refuses here or when it first runs.
+    fn softened(&self, _beta: f64) -> Result<Arc<dyn Model>> {
+        Err(Error::Unsupported("this model has no ReLU that a softplus could replace".into()))
+    }
 }
 
 /// A model whose parameters can be differentiated. Losses are summed over rows; L_r is the loss of row r.

@@ -206,7 +206,7 @@ pub struct Work {
 pub struct Tangents {
     /// How each site moves, indexed `[site][row]`, with the logits after the kept sites.
     pub moved: Vec<Vec<Array>>,
-    /// What it cost.
+    /// What this run of the rows cost.
     pub work: Work,
 }
 

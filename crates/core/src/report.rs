@@ -20,14 +20,14 @@ mod verdict;
 pub use attribution::Attribution;
 pub use checks::{
     Checks, Completeness, Curve, Erasure, Flip, Hiding, Infidelity, LayerSum, Randomisation, RankAgreement,
-    Sensitivity, Stability, UnitDrop,
+    ReluSwap, Sensitivity, Stability, UnitDrop,
 };
 pub use edits::{Chance, Edited, Edits, Swap};
 pub use judgement::Judgement;
 pub use map::{Map, MapLayer, Spread};
 pub use picture::{Picture, Shape};
 pub use pieces::{TokenText, UnitText};
-pub use record::Record;
+pub use record::ReportRow;
 pub use recorded::{RecordedFile, RecordedRequest};
 pub use rows::Rows;
 pub use rule::{Bounded, Rule, RuleStep};

@@ -1,4 +1,4 @@
-use crate::{Encoded, Error, Result};
+use crate::{Encoded, Error, Result, Token};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -129,6 +129,31 @@ impl Axis {
             Self::Window(width) => (encoded.len() + 1).saturating_sub(width),
             Self::Head(n) | Self::Neuron(n) | Self::Class(n) => n,
         }
+    }
+
+    /// The tokens of the row that each of its entries is about; none where entries are no places of the text.
+    pub fn places(self, encoded: &Encoded) -> Option<Vec<Vec<usize>>> {
+        let of = |wanted: &dyn Fn(&Token) -> bool| {
+            let tokens = encoded.tokens.iter().enumerate();
+            Some(tokens.filter(|(_, token)| wanted(token)).map(|(at, _)| vec![at]).collect())
+        };
+        match self {
+            Self::Token => of(&|_| true),
+            Self::Content => of(&|token| !token.special),
+            Self::FieldToken(field) => of(&|token| token.type_id == field),
+            Self::FieldContent(field) => of(&|token| token.type_id == field && !token.special),
+            Self::Target => of(&|token| token.type_id == 1),
+            Self::Sentence => Some(encoded.sentences().into_iter().map(Iterator::collect).collect()),
+            Self::Window(width) => {
+                Some((0..self.len(encoded)).map(|first| (first..first + width).collect()).collect())
+            }
+            Self::Head(_) | Self::Neuron(_) | Self::Class(_) => None,
+        }
+    }
+
+    /// Whether its entries are places of the text.
+    pub fn is_position(self) -> bool {
+        !matches!(self, Self::Head(_) | Self::Neuron(_) | Self::Class(_))
     }
 }
 
@@ -368,6 +393,17 @@ mod tests {
         let fields = [Axis::FieldToken(0), Axis::FieldContent(0), Axis::FieldToken(1), Axis::FieldContent(1)];
         assert_eq!(fields.map(|axis| axis.len(&encoded)), [7, 5, 1, 1]);
         assert_eq!([1, 3, 8, 9, 10].map(|width| Axis::Window(width).len(&encoded)), [8, 6, 1, 0, 0]);
+        // Every axis of the text knows its tokens, as many times as it is long.
+        let all = [&lengths[..4], &fields, &[1, 3, 8, 9].map(Axis::Window)].concat();
+        for axis in all {
+            let places = axis.places(&encoded).unwrap();
+            assert_eq!(places.len(), axis.len(&encoded), "{axis}");
+            assert!(axis.is_position() && places.iter().flatten().all(|&at| at < encoded.len()), "{axis}");
+        }
+        assert_eq!(Axis::Sentence.places(&encoded).unwrap(), [vec![1, 2], vec![4, 5, 6, 7]]);
+        assert_eq!(Axis::FieldContent(0).places(&encoded).unwrap().concat(), [1, 2, 4, 5, 6]);
+        assert_eq!(Axis::Window(7).places(&encoded).unwrap()[1], [1, 2, 3, 4, 5, 6, 7]);
+        assert!(Axis::Neuron(5).places(&encoded).is_none() && !Axis::Neuron(5).is_position());
     }
 
     #[test]

@@ -212,7 +212,7 @@ impl<T> Op<T> {
 }
 
 /// A function of one number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Unary {
     /// The exponential function e^x.
     Exp,
@@ -228,8 +228,8 @@ pub enum Unary {
     Tanh,
     /// The logistic function 1/(1 + e^−x).
     Sigmoid,
-    /// The smooth rectifier ln(1 + e^x).
-    Softplus,
+    /// The smooth rectifier (1/β)·ln(1 + e^(βx)) for this β above zero: the larger it is, the nearer to [`Unary::Relu`]
+    Softplus(f64),
     /// max(x, 0), with derivative 0 at 0
     Relu,
     /// The exact GELU: x·Φ(x).
@@ -241,6 +241,11 @@ pub enum Unary {
 }
 
 impl Unary {
+    /// Whether it is a rectifier, sharp or smooth: about 0 below zero and about x above.
+    pub(crate) fn rectifies(self) -> bool {
+        matches!(self, Self::Relu | Self::Softplus(_) | Self::Gelu | Self::GeluTanh | Self::Silu)
+    }
+
     fn kind(self) -> OpKind {
         match self {
             Self::Exp => OpKind::Exp,
@@ -250,7 +255,7 @@ impl Unary {
             Self::Square => OpKind::Square,
             Self::Tanh => OpKind::Tanh,
             Self::Sigmoid => OpKind::Sigmoid,
-            Self::Softplus => OpKind::Softplus,
+            Self::Softplus(_) => OpKind::Softplus,
             Self::Relu => OpKind::Relu,
             Self::Gelu => OpKind::Gelu,
             Self::GeluTanh => OpKind::GeluTanh,

@@ -3,6 +3,7 @@
 use crate::gemm::{Product, View, by_gemm};
 use crate::kernels::lanes::Lanes;
 use crate::kernels::machine;
+use crate::kernels::pages::Pages;
 use crate::{Context, Scalar, Tensor};
 use pulp::{Simd, WithSimd};
 use std::time::{Duration, Instant};
@@ -50,6 +51,50 @@ pub fn sustained(threads: usize, (m, n, k): (usize, usize, usize), seconds: f64)
         let total: Duration = laps.iter().sum();
         laps.len() as f64 * flops((m, n, k)) / total.as_secs_f64() / 1e9
     })
+}
+
+/// Bytes that are read from memory for its rate: far more than any cache of a common machine holds.
+const READ_BYTES: usize = 256 << 20;
+
+/// The best rate at which all threads together read memory from end to end over about `seconds`, each its own part, in
+/// 10⁹ bytes a second.
+pub fn read_rate(threads: usize, seconds: f64) -> f64 {
+    let ctx = Context::<f32>::new(threads);
+    let mut pages = Pages::zeros(READ_BYTES / size_of::<f32>());
+    // Pages that nobody wrote to are all the same one.
+    pages.as_mut_slice().fill(1.0);
+    let numbers = pages.as_slice();
+    let parts: Vec<&[f32]> = numbers.chunks(numbers.len().div_ceil(ctx.threads())).collect();
+    let (begin, mut best) = (Instant::now(), 0.0);
+    while begin.elapsed().as_secs_f64() < seconds || best == 0.0 {
+        let start = Instant::now();
+        ctx.map(&parts, |part| std::hint::black_box(pulp::Arch::new().dispatch(Read(part))));
+        best = (READ_BYTES as f64 / start.elapsed().as_secs_f64() / 1e9).max(best);
+    }
+    best
+}
+
+/// Reads numbers, and sums them so that it must.
+struct Read<'a>(&'a [f32]);
+
+impl WithSimd for Read<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        // As many sums as hide how long one addition takes.
+        let mut sums = [simd.splat_f32s(0.0); 8];
+        let (vectors, rest) = S::as_simd_f32s(self.0);
+        let (groups, few) = pulp::as_arrays::<8, _>(vectors);
+        for group in groups {
+            for (sum, &vector) in sums.iter_mut().zip(group) {
+                *sum = simd.add_f32s(*sum, vector);
+            }
+        }
+        let few = few.iter().fold(simd.splat_f32s(0.0), |sum, &vector| simd.add_f32s(sum, vector));
+        let sum = sums.into_iter().fold(few, |sum, other| simd.add_f32s(sum, other));
+        rest.iter().fold(simd.reduce_sum_f32s(sum), |sum, x| sum + x)
+    }
 }
 
 /// One of the ways to run a product that are measured.
@@ -124,4 +169,25 @@ fn rounds<S: Simd, const N: usize>(simd: S, rounds: usize) -> f64 {
     }
     std::hint::black_box(sums);
     (2 * rounds * N * S::F32_LANES) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ones at every place count, whatever is left over of a vector or of a group of them.
+    #[test]
+    fn every_number_is_read() {
+        for len in [0, 1, 15, 16, 17, 127, 128, 129, 1000, 4099] {
+            let read = pulp::Arch::new().dispatch(Read(&vec![1.0; len]));
+            assert_eq!(read, len as f32, "{len} numbers");
+        }
+    }
+
+    /// No memory is read at a hundred megabytes a second, nor ten terabytes.
+    #[test]
+    fn memory_is_read_at_a_likely_rate() {
+        let rate = read_rate(2, 0.0);
+        assert!((0.1..1e4).contains(&rate), "{rate} GB/s");
+    }
 }

@@ -3,7 +3,7 @@ use crate::context::Context;
 use crate::kernels::norm::Normalised;
 use crate::kernels::recurrent::{self, Inputs, States};
 use crate::kernels::{attention, dropout, elementwise, joins, linear, norm, rows, segments, softmax};
-use crate::op::Op;
+use crate::op::{Op, Unary};
 use crate::scalar::Scalar;
 use crate::tables::{Ledger, RuleTable, Sink};
 use crate::tensor::Tensor;
@@ -79,12 +79,14 @@ pub struct Tape<T> {
     mode: Mode,
     nodes: Vec<Node<T>>,
     ops: AtomicUsize,
+    /// What stands for max(x, 0), if anything does, and how often it did.
+    softened: Option<(f64, usize)>,
 }
 
 impl<T: Scalar> Tape<T> {
     /// A tape on which nothing has happened yet.
     pub fn new(ctx: Arc<Context<T>>, mode: Mode) -> Self {
-        Self { ctx, mode, nodes: Vec::new(), ops: AtomicUsize::new(0) }
+        Self { ctx, mode, nodes: Vec::new(), ops: AtomicUsize::new(0), softened: None }
     }
 
     /// The context it runs on.
@@ -102,6 +104,27 @@ impl<T: Scalar> Tape<T> {
         self.ops.load(Ordering::Relaxed)
     }
 
+    /// From now on every ReLU is a softplus with this β instead, forward and backward.
+    pub fn soften(&mut self, beta: f64) {
+        self.softened = Some((beta, 0));
+    }
+
+    /// How many ReLUs became a softplus.
+    pub fn softened(&self) -> usize {
+        self.softened.map_or(0, |(_, count)| count)
+    }
+
+    /// The operation that runs where a network asks for one.
+    fn meant(&mut self, op: Op<T>) -> Op<T> {
+        match (&op, &mut self.softened) {
+            (Op::Unary(Unary::Relu), Some((beta, count))) => {
+                *count += 1;
+                Op::Unary(Unary::Softplus(*beta))
+            }
+            _ => op,
+        }
+    }
+
     /// Makes a value one that gradients can be asked for; everything computed from it is remembered from now on.
     pub fn watch(&mut self, mut var: Var<T>) -> Var<T> {
         if self.mode != Mode::Off && var.node.is_none() {
@@ -115,7 +138,7 @@ impl<T: Scalar> Tape<T> {
 
     /// Runs one operation. Inputs that nobody else holds may be overwritten in place.
     pub fn apply(&mut self, op: Op<T>, inputs: impl Into<Vec<Var<T>>>) -> Var<T> {
-        let inputs = inputs.into();
+        let (op, inputs) = (self.meant(op), inputs.into());
         self.ops.fetch_add(1, Ordering::Relaxed);
         let wants: Vec<bool> = inputs.iter().map(|v| v.node.is_some()).collect();
         let record = self.mode != Mode::Off && wants.contains(&true);

@@ -27,13 +27,14 @@ pub(crate) fn run(args: &cli::Bench, stop: &Stop) -> Result<()> {
 
 fn text(report: &BenchReport) -> String {
     let head = format!(
-        "{}\n{}, {} threads, best of {}; matrix-product peak {:.0} GFLOP/s, on registers alone {:.0}",
+        "{}\n{}, {} threads, best of {}\nmatrix-product peak {:.0} GFLOP/s, on registers alone {:.0}; memory is read at {:.1} GB/s",
         report.machine.text(),
         report.model,
         report.threads,
         report.runs,
-        report.peak.gflops,
-        report.peak.register_gflops
+        report.peak_product,
+        report.peak_fma,
+        report.bandwidth
     );
     let row = |line: &BenchFigure| {
         let [speed, share, meanwhile] = match line.figure.flops {
@@ -41,8 +42,8 @@ fn text(report: &BenchReport) -> String {
             _ => [(0, line.gflops), (2, line.share_of_peak), (2, line.share_meanwhile)]
                 .map(|(digits, value)| format!("{value:.digits$}")),
         };
-        let note = line.figure.note.clone().unwrap_or_default();
-        vec![line.figure.work.clone(), format!("{:.4}", line.figure.seconds), speed, share, meanwhile, note]
+        let seconds = format!("{:.4}", line.figure.seconds);
+        vec![line.figure.work.clone(), seconds, speed, share, meanwhile, line.note()]
     };
     let rows: Vec<_> = report.figures.iter().map(row).collect();
     format!(

@@ -89,7 +89,7 @@ pub(crate) struct Explain {
     no_check: bool,
     /// How to write the report [default: text, for many texts jsonl].
     #[arg(long, value_parser = report_format())]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<ReportFormat>,
     /// Write here instead of to stdout; a killed run over a file goes on where it was.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -104,11 +104,42 @@ impl Explain {
 }
 
 /// Every format that reports are written in.
-fn report_format() -> impl TypedValueParser<Value = Format> {
-    let known = Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.about()));
+fn report_format() -> impl TypedValueParser<Value = ReportFormat> {
+    let known = ReportFormat::all().map(|format| {
+        let (name, about) = format.words();
+        PossibleValue::new(name).help(about)
+    });
     PossibleValuesParser::new(known).try_map(|name| {
-        Format::ALL.into_iter().find(|format| format.name() == name).ok_or("this is no format")
+        ReportFormat::all().find(|format| format.words().0 == name).ok_or("this is no format")
     })
+}
+
+/// How a report is written: as text of some kind, or as a bitmap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReportFormat {
+    /// Text that a library can hold as a string.
+    Text(Format),
+    /// Bytes that are no text.
+    #[cfg(feature = "png")]
+    Png,
+}
+
+impl ReportFormat {
+    fn all() -> impl Iterator<Item = Self> {
+        let text = Format::ALL.into_iter().map(Self::Text);
+        #[cfg(feature = "png")]
+        let text = text.chain([Self::Png]);
+        text
+    }
+
+    /// Its name and what it is.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Text(format) => (format.name(), format.about()),
+            #[cfg(feature = "png")]
+            Self::Png => ("png", "The same picture as a bitmap"),
+        }
+    }
 }
 
 /// What the command takes: its request, and how the result is written.
@@ -119,7 +150,7 @@ pub(crate) struct Show {
     pub(crate) request: ShowRequest,
     /// How to write it.
     #[arg(long, value_parser = report_format(), default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: ReportFormat,
     /// Write here instead of to stdout.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

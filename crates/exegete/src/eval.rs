@@ -1,5 +1,6 @@
 //! `exegete eval`: several explanations of many texts, measured and compared.
 
+use crate::cli::ReportFormat;
 use crate::journal::Journal;
 use crate::output::{destination, is_replaceable, report};
 use crate::stop::after_texts;
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &cli::Eval, stop: &Stop) -> Result<()> {
             return journal.map_or(Ok(()), Journal::leave).and(Err(error));
         }
     };
-    report::write(&evaluator.report(&texts), args.format.into(), output)?;
+    report::write(&evaluator.report(&texts), ReportFormat::Text(args.format.into()), output)?;
     journal.map_or(Ok(()), Journal::remove)
 }
 

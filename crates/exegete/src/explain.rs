@@ -1,7 +1,8 @@
 //! `exegete explain` and `show`.
 
+use crate::cli::ReportFormat;
 use crate::journal::{Journal, beside};
-use crate::output::report::{options, write};
+use crate::output::report::{options, refuse_terminal, write};
 use crate::output::{Output, destination, is_replaceable};
 use crate::stop::{Stopped, after_texts, is_stop};
 use crate::{cli, progress};
@@ -19,28 +20,30 @@ pub(crate) fn run(args: &cli::Explain, stop: &Stop) -> Result<()> {
     let request = args.request();
     let reads = [request.reads(), args.again.reads()].concat();
     let output = destination(args.output.as_deref(), &reads)?;
+    refuse_terminal(args.format, output)?;
     if args.again.again.is_some() {
         let report = again::run(&args.again, &request, stop, &mut progress::say)?;
-        return write(&report, args.format.unwrap_or(Format::Text), output);
+        return write(&report, args.format.unwrap_or(ReportFormat::Text(Format::Text)), output);
     }
     let explainer = explain::open(&request, stop, &mut progress::say)?;
-    let format = args.format.unwrap_or(if explainer.many() { Format::Jsonl } else { Format::Text });
+    let usual = if explainer.many() { Format::Jsonl } else { Format::Text };
+    let format = args.format.unwrap_or(ReportFormat::Text(usual));
     if !explainer.many() {
         let kept = output.filter(|path| explainer.surveys() && is_replaceable(path));
-        let kept = kept.filter(|_| request.hiding.cache.is_none()).map(|path| beside(path)).transpose()?;
+        let kept = kept.filter(|_| request.hiding.cache.is_none()).map(beside).transpose()?;
         let kept = kept.map(|beside| beside.path);
         refuse_reads(kept.as_slice(), &reads)?;
         write(&one(explainer, &request, kept.as_deref())?, format, output)?;
         return kept.map_or(Ok(()), remove);
     }
-    match (format, output) {
-        (Format::Jsonl | Format::Csv | Format::Text, Some(path)) if is_replaceable(path) => {
-            resumable(&request, &explainer, format, path)
-        }
-        (Format::Jsonl | Format::Csv | Format::Text, path) => stream(&explainer, format, path),
-        _ => bail!(
+    let ReportFormat::Text(format @ (Format::Jsonl | Format::Csv | Format::Text)) = format else {
+        bail!(
             "many texts are written as jsonl, csv or text; `exegete show FILE.jsonl --row N` makes one of them a document or a picture"
-        ),
+        );
+    };
+    match output.filter(|path| is_replaceable(path)) {
+        Some(path) => resumable(&request, &explainer, format, path),
+        None => stream(&explainer, format, output),
     }
 }
 
@@ -145,5 +148,6 @@ impl RenderedRows {
 /// Writes a kept report in another format.
 pub(crate) fn show(args: &cli::Show) -> Result<()> {
     let output = destination(args.output.as_deref(), &args.request.reads())?;
+    refuse_terminal(Some(args.format), output)?;
     write(&show::run(&args.request)?, args.format, output)
 }

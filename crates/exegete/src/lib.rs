@@ -141,7 +141,7 @@ pub mod partial {
 
 /// What this machine can do, and models to measure it with.
 pub mod speed {
-    pub use exegete_engine::peak::{Peak, sgemm_peak, sustained};
+    pub use exegete_engine::peak::{Peak, read_rate, sgemm_peak, sustained};
     pub use exegete_engine::tile;
     pub use exegete_models::{BertSize, random_bert};
 }

@@ -6,7 +6,7 @@ use crate::question::{INPUT, words_or_input};
 use crate::registry::{Info, Method, SearchMethod};
 use crate::{ConfiguredMethod, Normalise, Question, RawAttribution, RawScores};
 use exegete_core::report::{
-    Attribution, Cell, Checks, Completeness, Item, Subject, Table, TokenText, UnitText,
+    Attribution, Cell, Checks, Completeness, Item, ReluSwap, Subject, Table, TokenText, UnitText,
 };
 use exegete_core::{Error, Result, Rules, Site};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(crate) fn attribution(
     let (Some(tokens), Some(values)) = (explained.tokens(job)?, explained.units(job)?) else {
         return Ok(Item::Table(units_of(&subject, site, &explained, completeness)));
     };
-    let checks = Checks { completeness, ..Checks::default() };
+    let checks = Checks { completeness, swap: explained.swap.clone(), ..Checks::default() };
     let checks = evidence.check(level, &explained, Some(chosen), checks)?;
     let factor = chosen.factor(&values);
     if chosen.normalise != Normalise::None {
@@ -114,6 +114,7 @@ fn units_of(
     order.sort_by(|&a, &b| values.data[b].abs().total_cmp(&values.data[a].abs()));
     let row = |&i: &usize| vec![Cell::Number(i as f64), Cell::Number(f64::from(values.data[i]))];
     let mut notes = subject.notes.clone();
+    notes.extend(explained.swap.as_ref().map(ReluSwap::sentence));
     if let Some(completeness) = completeness {
         notes.push(format!(
             "all {} units sum to {:.6}, of a difference of {:.6} (gap {:.2} %)",

@@ -3,6 +3,7 @@ use crate::noise::Tunnel;
 use crate::parameter::{Parameter, name_of, names};
 use crate::question::Reduce;
 use crate::registry::{CorpusMethod, Info, Method, Needs, New, SearchMethod, find};
+use crate::softplus::Softplus;
 use crate::{Arguments, Baseline, Question, RawAttribution, RawScores, Settings};
 use exegete_core::{Error, Result, Site};
 use std::collections::BTreeMap;
@@ -98,7 +99,7 @@ impl ConfiguredMethod {
                     Needs::Predictions => method,
                     Needs::Inside => {
                         reduce = arguments.choice("reduce", &REDUCE)?;
-                        Tunnel::around(method, &mut arguments)?
+                        Softplus::around(Tunnel::around(method, &mut arguments)?, &mut arguments)?
                     }
                 })
             }

@@ -5,8 +5,8 @@ use crate::answer::subject_of;
 use crate::raw_attribution::RawScores;
 use crate::registry::Method;
 use crate::{ConfiguredMethod, Question};
-use exegete_core::report::{Item, Map, MapLayer, Spread, TokenText};
-use exegete_core::{Array, Error, Result, Role, Site};
+use exegete_core::report::{Item, Map, MapLayer, ReluSwap, Spread, TokenText};
+use exegete_core::{Array, Axis, Error, Result, Role, Site, SiteInfo};
 
 /// Scores for every token at the word vectors and behind each layer.
 pub(crate) fn layer_attribution(job: &Question<'_>, chosen: &ConfiguredMethod) -> Result<Item> {
@@ -37,17 +37,20 @@ pub(crate) fn layer_attribution(job: &Question<'_>, chosen: &ConfiguredMethod) -
             completeness: explained.completeness(&job)?,
         });
         if subject.is_none() {
-            subject = Some(subject_of(&job, chosen, &explained)?);
+            let mut told = subject_of(&job, chosen, &explained)?;
+            told.notes.extend(explained.swap.as_ref().map(ReluSwap::sentence));
+            subject = Some(told);
         }
     }
     let subject = subject.ok_or_else(|| Error::Unsupported("the model has no layers to tell of".into()))?;
     Ok(Item::Map(Box::new(Map { subject, tokens: TokenText::of(job.encoded()), layers })))
 }
 
-/// The places that carry everything, up to the target.
+/// The places that carry everything and have every token, up to the target; sentences are told of by themselves.
 fn sites(job: &Question<'_>) -> Result<Vec<Site>> {
     let mut sites = vec![job.words()?];
-    let layer = |site: &Site| job.info(*site).is_ok_and(|info| info.role == Role::LayerOutput);
+    let of_tokens = |info: &SiteInfo| info.role == Role::LayerOutput && info.axes.contains(&Axis::Token);
+    let layer = |site: &Site| job.info(*site).is_ok_and(of_tokens);
     sites.extend(job.cuts()?.into_iter().filter(layer));
     Ok(sites)
 }

@@ -41,6 +41,7 @@ mod registry;
 pub mod rules;
 pub mod search;
 mod settings;
+mod softplus;
 pub mod statistics;
 mod streams;
 mod suggest;

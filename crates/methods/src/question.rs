@@ -274,10 +274,11 @@ impl Reduce {
         }
     }
 
-    /// One score a token: everything but the token axis is summed up. Of two token axes (queries and keys) the last
-    /// counts: what is attended to. None where the site has no token axis.
-    pub fn tokens(self, info: &SiteInfo, values: &Array) -> Option<Vec<f64>> {
-        let axis = info.axes.iter().rposition(|axis| *axis == Axis::Token)?;
+    /// One score a token: everything but the axis of positions is summed up, and a position of several tokens shares its
+    /// score equally among them. Of two such axes (queries and keys) the last counts: what is attended to. None where the
+    /// site has no positions.
+    pub fn tokens(self, info: &SiteInfo, encoded: &Encoded, values: &Array) -> Option<Vec<f64>> {
+        let axis = info.axes.iter().rposition(|axis| axis.is_position())?;
         let inner: usize = values.shape[axis + 1..].iter().product();
         let count = values.shape[axis];
         let mut scores = vec![0.0f64; count];
@@ -292,6 +293,16 @@ impl Reduce {
         if self == Self::L2 {
             scores.iter_mut().for_each(|score| *score = score.sqrt());
         }
-        Some(scores)
+        spread(info.axes[axis], encoded, &scores)
     }
+}
+
+/// One score a token from one an entry of an axis: the tokens that an entry is about share its score equally. None where
+/// the axis has no positions.
+pub(crate) fn spread(axis: Axis, encoded: &Encoded, scores: &[f64]) -> Option<Vec<f64>> {
+    let mut tokens = vec![0.0; encoded.len()];
+    for (place, score) in axis.places(encoded)?.iter().zip(scores) {
+        place.iter().for_each(|&token| tokens[token] += score / place.len() as f64);
+    }
+    Some(tokens)
 }

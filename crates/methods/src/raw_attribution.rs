@@ -1,6 +1,6 @@
 use crate::question::{Question, Reduce};
 use crate::registry::Meaning;
-use exegete_core::report::{Completeness, LayerSum};
+use exegete_core::report::{Completeness, LayerSum, ReluSwap};
 use exegete_core::{Array, Error, Result, Site, SiteInfo, Unit};
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ pub struct RawAttribution {
     pub found: BTreeMap<String, serde_json::Value>,
     /// What the reader must know.
     pub notes: Vec<String>,
+    /// How far the network that was explained answers otherwise than the model, where it is another.
+    pub swap: Option<ReluSwap>,
 }
 
 /// RawScores as a method computes them.
@@ -64,6 +66,7 @@ impl RawAttribution {
             unsigned: false,
             found: BTreeMap::new(),
             notes: Vec::new(),
+            swap: None,
         }
     }
 
@@ -142,7 +145,9 @@ impl RawAttribution {
 
     fn reduced(&self, job: &Question<'_>, reduce: Option<Reduce>) -> Result<Option<Vec<f64>>> {
         Ok(match (&self.scores, self.info(job)?) {
-            (RawScores::Elements(values, own), Some(info)) => reduce.unwrap_or(*own).tokens(info, values),
+            (RawScores::Elements(values, own), Some(info)) => {
+                reduce.unwrap_or(*own).tokens(info, job.encoded(), values)
+            }
             (RawScores::Elements(..), None) => None,
             (RawScores::Tokens(values), _) => Some(values.clone()),
             (RawScores::Units(values), _) => Some(shared(job, values)),
@@ -185,8 +190,8 @@ fn shared(job: &Question<'_>, values: &[f64]) -> Vec<f64> {
 }
 
 /// Σ and Σ|·| of a product of two arrays, for a claim at a layer.
-pub(crate) fn sum_and_size(info: &SiteInfo, values: &Array) -> (f64, f64) {
-    let tokens = Reduce::Sum.tokens(info, values);
+pub(crate) fn sum_and_size(job: &Question<'_>, site: Site, values: &Array) -> Result<(f64, f64)> {
+    let tokens = Reduce::Sum.tokens(job.info(site)?, job.encoded(), values);
     let sums = tokens.unwrap_or_else(|| values.data.iter().map(|&v| f64::from(v)).collect());
-    sums.iter().fold((0.0, 0.0), |(sum, size), v| (sum + v, size + v.abs()))
+    Ok(sums.iter().fold((0.0, 0.0), |(sum, size), v| (sum + v, size + v.abs())))
 }

@@ -4,7 +4,7 @@ use crate::{
     Arguments, Baseline, Corpus, Parameter, Question, RawAttribution, SurveySize, attacks, attention,
     gradient, perturbation, rules, search,
 };
-use crate::{configured, noise, parameter, suggest_method};
+use crate::{configured, noise, parameter, softplus, suggest_method};
 use exegete_core::report::{Item, Subject};
 use exegete_core::{Error, Result, Site};
 use std::collections::BTreeMap;
@@ -69,9 +69,11 @@ impl Info {
         let own = self.parameters.iter();
         let any: &[Parameter] = if scores { &configured::OF_SCORES } else { &[] };
         // Scores of units have no elements to reduce, and noise on word vectors is no black box's business.
-        let inside: [&[Parameter]; 2] = match self.needs {
-            Needs::Inside if scores => [&configured::OF_ELEMENTS, &noise::PARAMETERS],
-            _ => [&[], &[]],
+        let inside: [&[Parameter]; 3] = match self.needs {
+            Needs::Inside if scores => {
+                [&configured::OF_ELEMENTS, &noise::PARAMETERS, std::slice::from_ref(&softplus::PARAMETER)]
+            }
+            _ => [&[]; 3],
         };
         own.chain(any).chain(inside.into_iter().flatten()).collect()
     }

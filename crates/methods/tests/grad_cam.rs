@@ -108,11 +108,41 @@ fn without_convolutions_it_looks_at_the_last_layer() {
     assert_eq!(site(&[]), last);
     assert_eq!(site(&["place=words"]), "embed.word");
     assert_eq!(site(&["noise=smooth", "noise_samples=3"]), last, "noise works around it");
-    // Of a neuron in the first layer, nothing later can say anything.
+    // Of a neuron in the first layer, nothing later can say anything, and the word vectors are not taken instead.
     let target = "unit:layer.0.out[1,2]".parse().unwrap();
     let inner = Question { target, ..job.clone() };
-    let explained = grad_cam(&[]).explain(&inner).unwrap();
-    assert_eq!(explained.site.unwrap().to_string(), "embed.word");
+    let refused = grad_cam(&[]).explain(&inner).unwrap_err().to_string();
+    assert!(refused.contains("none lies before unit:layer.0.out[1,2]"), "{refused}");
+    assert!(grad_cam(&["place=words"]).explain(&inner).is_ok());
+}
+
+/// What Captum's `LayerGradCam` gives at each convolution of small models.
+#[test]
+fn convolutions_of_small_models_are_captums() {
+    let text = std::fs::read_to_string(golden::root().join("../grad_cam.json")).unwrap();
+    let recorded: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let cases = recorded["cases"].as_array().unwrap();
+    assert!(cases.len() >= 18, "{}", cases.len());
+    for case in cases {
+        let folder = golden::root().join("../small").join(case["folder"].as_str().unwrap());
+        let inputs = std::fs::read_to_string(folder.join("golden.json")).unwrap();
+        let inputs: serde_json::Value = serde_json::from_str(&inputs).unwrap();
+        let input = &inputs["inputs"][case["input"].as_u64().unwrap() as usize][0];
+        let model = load(&folder, &LoadOptions { threads: 1, ..LoadOptions::default() }).unwrap();
+        let row = Row::new(model.encoded(&Example::text(input.as_str().unwrap())).unwrap());
+        let driver = Driver::default();
+        let site = case["site"].as_str().unwrap().parse().unwrap();
+        let job = Question { site, ..Question::new(&*model, &driver, row, Target::class(0)) };
+        let expected: Vec<f64> =
+            case["scores"].as_array().unwrap().iter().map(|score| score.as_f64().unwrap()).collect();
+        let found = tokens(&grad_cam(&["relu=no"]).explain(&job).unwrap());
+        let name = format!("{} {} {site}", case["folder"], case["input"]);
+        close(&name, &found, &expected, Of::Largest(0.0), 1e-5);
+        // With the rectifier that is on by default, what speaks against the target is gone.
+        let cut: Vec<f64> = expected.iter().map(|score| score.max(0.0)).collect();
+        let found = tokens(&grad_cam(&[]).explain(&job).unwrap());
+        close(&name, &found, &cut, Of::Size(expected.iter().fold(0.0, |top: f64, s| top.max(s.abs()))), 1e-5);
+    }
 }
 
 #[test]

@@ -48,7 +48,18 @@ pub(crate) fn assemble<T: Real>(source: &dyn TensorSource<T>, assembly: Assembly
         warnings,
     };
     let (groups, ctx, files) = (groups.into(), Context::new(threads), source.mapped());
-    Ok(Opened::new(Parts { card, blueprint, tokenizer, network, word, params, groups, files, ctx }))
+    Ok(Opened::new(Parts {
+        card,
+        blueprint,
+        tokenizer,
+        network,
+        word,
+        params,
+        groups,
+        files,
+        softplus: None,
+        ctx,
+    }))
 }
 
 /// The most memory for copies of weights in the layout that products like best.

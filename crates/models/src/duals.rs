@@ -1,5 +1,6 @@
 use crate::encoder::Network;
 use crate::opened::Parts;
+use crate::softened::soften;
 use crate::weights::{Param, Replaced, Still, Weights};
 use exegete_core::{Array, Result};
 use exegete_engine::{Context, Dual, Real, Tensor};
@@ -19,7 +20,7 @@ impl<T: Real> Duals<T> {
     pub(crate) fn new(parts: &Parts<T>) -> Result<Self> {
         let source = Still(&parts.params);
         let mut weights = Weights::new(&source);
-        let network = parts.blueprint.build(&mut weights, parts.card.task)?.network;
+        let network = built(parts, &mut weights)?;
         Ok(Self { ctx: Context::new(parts.ctx.threads()), network, params: weights.into_taken().0 })
     }
 
@@ -30,7 +31,7 @@ impl<T: Real> Duals<T> {
         v: &BTreeMap<&str, &Array>,
     ) -> Result<Box<dyn Network<Dual<T>>>> {
         let source = self.moving(v);
-        Ok(parts.blueprint.build(&mut Weights::new(&source), parts.card.task)?.network)
+        built(parts, &mut Weights::new(&source))
     }
 
     /// The parameters where some move along a direction, and all others are shared.
@@ -43,6 +44,12 @@ impl<T: Real> Duals<T> {
         };
         Replaced { base: &self.params, by: v.iter().map(moved).collect() }
     }
+}
+
+/// The network in dual numbers, with the softplus that the model has.
+fn built<T: Real>(parts: &Parts<T>, weights: &mut Weights<'_, Dual<T>>) -> Result<Box<dyn Network<Dual<T>>>> {
+    let network = parts.blueprint.build(weights, parts.card.task)?.network;
+    Ok(soften(network, parts.softplus, &parts.card.name))
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ mod rules;
 pub mod run;
 mod save;
 pub mod small;
+mod softened;
 pub mod tokenizer;
 pub mod train;
 /// Named parameters and where they come from.
@@ -43,6 +44,7 @@ pub use forward::forward;
 pub use random::{BertSize, random_bert};
 pub use remote::{RemoteOptions, connect, is_address};
 pub use save::files_of_folder;
+pub use softened::Softened;
 
 use exegete_core::{Model, Result};
 use std::path::Path;

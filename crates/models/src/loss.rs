@@ -83,7 +83,7 @@ fn label_losses<T: Scalar>(forward: &mut Forward<'_, T>) -> Result<Var<T>> {
     })?;
     // −y ln σ(x) − (1−y) ln(1−σ(x)) = softplus(x) − y·x
     let agree = tape.apply(Op::Mul, [logits.clone(), shares]); // [B, C]
-    let both = tape.apply(Op::Unary(Unary::Softplus), [logits.clone()]); // [B, C]
+    let both = tape.apply(Op::Unary(Unary::Softplus(1.0)), [logits.clone()]); // [B, C]
     let loss = tape.apply(Op::Sub, [both, agree]); // [B, C]
     Ok(tape.apply(Op::RowSum, [loss]))
 }

@@ -5,6 +5,7 @@ use crate::encoder::Network;
 use crate::forward;
 use crate::pass::{Done, work};
 use crate::run::{Finished, Request};
+use crate::softened::{check_beta, soften};
 use crate::tokenizer::Tokenize;
 use crate::weights::{Param, Replaced, Weights, check_shapes, matrix};
 use exegete_core::task::Reading;
@@ -35,6 +36,8 @@ pub(crate) struct Parts<T> {
     pub(crate) groups: Arc<[ParameterGroup]>,
     /// What parameters may be slices of.
     pub(crate) files: MappedFiles,
+    /// The β of the softplus that stands for every ReLU, where one does.
+    pub(crate) softplus: Option<f64>,
     pub(crate) ctx: Arc<Context<T>>,
 }
 
@@ -210,14 +213,31 @@ impl<T: Real> Open for Opened<T> {
         let by = overrides.into_iter().map(|(name, value)| (name, tensor(value))).collect();
         Ok(Arc::new(self.replaced(card, by)?))
     }
+
+    fn softened(&self, beta: f64) -> Result<Arc<dyn Model>> {
+        check_beta(beta)?;
+        let mut card = self.parts.card.clone();
+        // Both halves of β, so that no two have one fingerprint.
+        let high = beta as f32;
+        let value = Array { shape: vec![2], data: vec![high, (beta - f64::from(high)) as f32] };
+        card.fingerprint =
+            crate::checkpoint::extend_fingerprint(&card.fingerprint, &[("softplus".into(), value)]);
+        Ok(Arc::new(self.viewed(card, BTreeMap::new(), Some(beta))?))
+    }
 }
 
 impl<T: Real> Opened<T> {
     /// The same model under another card, with some parameters replaced.
     pub(crate) fn replaced(&self, card: Card, by: BTreeMap<String, Tensor<T>>) -> Result<Self> {
+        self.viewed(card, by, self.parts.softplus)
+    }
+
+    /// The same with this softplus for every ReLU.
+    fn viewed(&self, card: Card, by: BTreeMap<String, Tensor<T>>, softplus: Option<f64>) -> Result<Self> {
         let source = Replaced { base: &self.parts.params, by };
         let mut weights = Weights::new(&source);
         let Built { network, word, .. } = self.parts.blueprint.build(&mut weights, card.task)?;
+        let network = soften(network, softplus, &card.name);
         Ok(Self::new(Parts {
             card,
             blueprint: self.parts.blueprint.clone(),
@@ -227,6 +247,7 @@ impl<T: Real> Opened<T> {
             params: weights.into_taken().0,
             groups: self.parts.groups.clone(),
             files: self.parts.files.clone(),
+            softplus,
             ctx: self.parts.ctx.clone(),
         }))
     }

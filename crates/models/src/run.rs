@@ -163,6 +163,11 @@ impl<'a, T: Scalar> Run<'a, T> {
         self.rows.iter().flat_map(|row| first..first + row.encoded.len()).collect()
     }
 
+    /// Whether the run starts at a place inside, with what the rows bring.
+    pub fn is_resumed(&self) -> bool {
+        self.start.is_some()
+    }
+
     /// Whether anybody keeps or edits this site.
     pub fn touches(&self, site: Site) -> bool {
         self.touched.contains(&site)

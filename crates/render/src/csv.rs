@@ -22,7 +22,7 @@ struct Section {
     rows: Vec<Row>,
 }
 
-/// A report's scores.
+/// The scores of a report, one row each.
 pub(crate) fn render(report: &Report) -> String {
     if report.items.is_empty() {
         return document(&attribution::HEAD.map(str::to_owned), &[]);

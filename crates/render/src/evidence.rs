@@ -5,15 +5,15 @@ mod other;
 use crate::figures::{count, figure, p_value, percent, setting};
 use exegete_core::report::{
     Attribution, Checks, Completeness, Curve, Erasure, Flip, Infidelity, Randomisation, RankAgreement,
-    Sensitivity, Stability,
+    ReluSwap, Sensitivity, Stability,
 };
 use std::borrow::Cow;
 
 /// One check as a line of a card.
 pub(crate) struct Line<'a> {
-    /// What is measured.
+    /// The name of what is measured.
     pub(crate) name: Cow<'a, str>,
-    /// What came out.
+    /// The figures that came out.
     pub(crate) figures: String,
     /// What the figures are, in a few words; empty where the name says it.
     pub(crate) gloss: &'static str,
@@ -27,7 +27,7 @@ pub(crate) struct Line<'a> {
 
 /// What can be drawn of a check.
 pub(crate) enum Chart<'a> {
-    /// Drops by bin.
+    /// The drops of F, bin by bin.
     Erasure(&'a Erasure),
     /// F along a ranking.
     Curve(&'a Curve),
@@ -37,10 +37,11 @@ pub(crate) enum Chart<'a> {
 
 /// The checks that were made, the quickest to read first.
 pub(crate) fn lines(attribution: &Attribution) -> Vec<Line<'_>> {
-    let Checks { completeness, comprehensiveness, sufficiency, flip, leave_one_out, .. } =
+    let Checks { completeness, swap, comprehensiveness, sufficiency, flip, leave_one_out, .. } =
         &attribution.checks;
     let mut lines = Vec::new();
     lines.extend(completeness.as_ref().map(self::completeness));
+    lines.extend(swap.as_ref().map(self::swap));
     lines.extend(comprehensiveness.as_ref().map(|erasure| Line {
         name: Cow::Borrowed("comprehensiveness"),
         gloss: "drop without the top units",
@@ -106,6 +107,24 @@ fn completeness(completeness: &Completeness) -> Line<'_> {
     }
     let meaning = "whether the scores add up to what they claim";
     Line { name: Cow::Borrowed("completeness"), good: "low is good", meaning, ..line(figures, None) }
+}
+
+fn swap(swap: &ReluSwap) -> Line<'_> {
+    let ReluSwap { beta, value, swapped, logit_change, prob_change, decision_changed } = swap;
+    let mut figures = format!(
+        "β {}, target {} of {}, logits move by at most {}",
+        setting(*beta),
+        figure(*swapped),
+        figure(*value),
+        figure(*logit_change)
+    );
+    if let Some(change) = prob_change {
+        figures += &format!(", probabilities by {}", percent(*change));
+    }
+    figures += if *decision_changed { "; the decision changes" } else { "; the decision stays" };
+    let meaning =
+        "how far the network with a softplus for every ReLU, which was explained, answers otherwise";
+    Line { name: Cow::Borrowed("swap"), good: "near 0 is good", meaning, ..line(figures, None) }
 }
 
 fn erasure(erasure: &Erasure) -> Line<'_> {

@@ -9,9 +9,9 @@ const TOLD: usize = 4;
 
 /// A prediction in words.
 pub(crate) struct Said {
-    /// What it decides.
+    /// The label or word that the model decides for.
     pub(crate) decision: String,
-    /// With which probability.
+    /// The probability of that, from 0 to 1, where there is one.
     pub(crate) probability: Option<f64>,
     /// What else it considered.
     pub(crate) others: String,

@@ -10,6 +10,7 @@ mod heat;
 mod judgement;
 mod map;
 mod marked;
+mod plot;
 mod rule;
 mod table;
 
@@ -17,6 +18,7 @@ use crate::figures::percent;
 use crate::groups::{Group, groups};
 use crate::headline::{Said, cost, said};
 use crate::markup::Escaped;
+use crate::plot::Source;
 use exegete_core::report::{Item, Provenance, Report, Subject, Verdict};
 
 const STYLE: &str = include_str!("html/style.css");
@@ -47,8 +49,11 @@ fn section(group: &Group<'_>, report: &Report) -> String {
         Item::Map(map) => map::map(map, made),
         Item::Rule(rule) => rule::rule(rule, made),
         Item::Edits(edits) => edits::edits(edits, made),
-        Item::Table(table) => table::table(table),
-        Item::Rows(rows) => table::table(&crate::rows::for_reading(rows)),
+        Item::Table(table) => table::table(table, &plot::plots(&table.pictures, Source::Table(table))),
+        Item::Rows(rows) => {
+            let plots = plot::plots(&rows.pictures, Source::Rows(rows));
+            table::table(&crate::rows::for_reading(rows), &plots)
+        }
         Item::Verdict(judgement) => judgement::judgement(judgement),
     };
     format!("<section>\n{body}</section>\n")

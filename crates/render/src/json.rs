@@ -2,7 +2,7 @@
 
 use exegete_core::report::Report;
 
-/// An indented document.
+/// The report as an indented document.
 pub(crate) fn pretty(report: &Report) -> String {
     finish(serde_json::to_string_pretty(report))
 }

@@ -1,12 +1,13 @@
-//! Reports for people and for other programs: one value in, one of six formats out.
+//! Reports for people and for other programs: one value in, one of seven formats out.
 //!
 //! 1. [`read()`] takes a saved report back in and says what is wrong with one that cannot be shown.
-//! 2. [`render`] writes a [`Report`] as terminal text, JSON, HTML, CSV or SVG.
+//! 2. [`render`] writes a [`Report`] as terminal text, JSON, HTML, CSV or SVG; with the feature `png`, a function of that name
+//!    makes a bitmap of the SVG.
 //!
 //! Each format is one file (`text`, `json`, `html`, `csv`, `svg`) with one `match` on the kinds of items and a folder with
 //! one file for each kind, over the same few views of a report: which items
 //! belong together (`groups`), the text cut at its units (`passage`) or with what a rule holds and edits change
-//! (`marked`), a map's tokens and columns (`map`), how strong a score is (`scale`) and which ranks it can tell apart
+//! (`marked`), pictures of rows (`plot`), a map's tokens and columns (`map`), how strong a score is (`scale`) and which ranks it can tell apart
 //! (`ties`), what the model, the evidence, a rule and edits say (`headline`, `evidence`, `rule`, `edits`), how a
 //! number is written (`figures`) and what of a user's text may be shown as it is (`visible`, `markup`). Renderers know
 //! no model and no method; whatever a report holds, they do not panic.
@@ -23,7 +24,11 @@ mod judgement;
 mod map;
 mod marked;
 mod markup;
+mod measure;
 mod passage;
+mod plot;
+#[cfg(feature = "png")]
+mod png;
 mod read;
 mod rows;
 mod rule;
@@ -34,18 +39,20 @@ mod ties;
 mod visible;
 
 use exegete_core::report::Report;
+#[cfg(feature = "png")]
+pub use png::png;
 pub use read::read;
 
 /// How a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// For a terminal.
+    /// Lines of text for a terminal.
     Text,
     /// A document with indentation; [`read()`] takes it back.
     Json,
     /// The same on one line.
     Jsonl,
-    /// One self-contained page.
+    /// One page that needs no other file.
     Html,
     /// One row a unit, a token and site, a step of a rule, or a change.
     Csv,

@@ -12,13 +12,13 @@ pub(crate) struct Shown {
     pub(crate) tokens: Vec<usize>,
     /// Says how many tokens are left out; empty where none is.
     pub(crate) left_out: String,
-    /// Of the columns.
+    /// The heads of the columns.
     pub(crate) heads: Heads,
 }
 
 /// The sites' varying part where they are alike but for one (`layer.3.out` → `3`), else numbers from 1 with a key.
 pub(crate) struct Heads {
-    /// One a site.
+    /// The head of each site's column.
     pub(crate) heads: Vec<String>,
     /// What the heads stand for.
     pub(crate) key: String,

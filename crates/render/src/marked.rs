@@ -27,13 +27,13 @@ pub(crate) enum Mark {
 pub(crate) struct Stretch<'a> {
     /// The text that is marked.
     pub(crate) text: &'a str,
-    /// What it is.
+    /// The mark that it bears.
     pub(crate) mark: Mark,
 }
 
 /// One field of a text.
 pub(crate) struct Marked<'a> {
-    /// The field's name.
+    /// The name of the field.
     pub(crate) name: &'a str,
     /// In the order of the text.
     pub(crate) stretches: Vec<Stretch<'a>>,

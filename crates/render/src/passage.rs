@@ -5,7 +5,7 @@ use exegete_core::report::UnitText;
 
 /// One field of the text.
 pub(crate) struct Passage<'a> {
-    /// The field's name.
+    /// The name of the field.
     pub(crate) name: &'a str,
     /// The text in order; put together they are the field.
     pub(crate) pieces: Vec<Piece<'a>>,

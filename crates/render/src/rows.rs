@@ -1,6 +1,6 @@
 //! Objects as a table: a column a field.
 
-use exegete_core::report::{Cell, Record, Rows, Table};
+use exegete_core::report::{Cell, ReportRow, Rows, Table};
 use serde_json::{Map, Value};
 
 /// More rows than that are for programs, not for reading.
@@ -31,14 +31,15 @@ pub(crate) fn for_reading(rows: &Rows) -> Table {
 }
 
 fn table(rows: &Rows, columns: &[&str], most: usize) -> Table {
-    let row = |row: &Record| columns.iter().map(|column| row.get(column).map_or(Cell::Empty, any)).collect();
+    let row =
+        |row: &ReportRow| columns.iter().map(|column| row.get(column).map_or(Cell::Empty, any)).collect();
     Table {
         name: rows.name.clone(),
         title: if rows.title.is_empty() { rows.name.replace('_', " ") } else { rows.title.clone() },
         columns: columns.iter().map(|&column| column.to_owned()).collect(),
         rows: rows.rows.iter().take(most).map(row).collect(),
         notes: rows.notes.clone(),
-        pictures: rows.pictures.clone(),
+        ..Table::default()
     }
 }
 
@@ -50,8 +51,17 @@ fn any(value: &Value) -> Cell {
     }
 }
 
+/// The field of an object, or the field of a field where the name has a point: `a.b` is the field b of a.
+pub(crate) fn field<'a>(row: &'a ReportRow, name: &str) -> Option<&'a Value> {
+    let nested = || {
+        let (outer, inner) = name.split_once('.')?;
+        inner.split('.').try_fold(row.get(outer)?, |value, name| value.get(name))
+    };
+    row.get(name).or_else(nested)
+}
+
 /// A value that is read as one cell; lists and other objects are none.
-fn cell(value: &Value) -> Cell {
+pub(crate) fn cell(value: &Value) -> Cell {
     match value {
         Value::Number(number) => number.as_f64().map_or(Cell::Empty, Cell::Number),
         Value::String(word) => Cell::Word(word.clone()),

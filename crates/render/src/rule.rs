@@ -9,7 +9,7 @@ use exegete_core::report::{Bounded, Rule, RuleStep};
 pub(crate) struct Part {
     /// The words of the piece.
     pub(crate) text: String,
-    /// Whose they are.
+    /// Whose words they are.
     pub(crate) words: Words,
 }
 
@@ -26,9 +26,9 @@ pub(crate) enum Words {
 
 /// A share with its name.
 pub(crate) struct Measure {
-    /// What is measured.
+    /// The name of what is measured.
     pub(crate) name: &'static str,
-    /// What came out.
+    /// The share that came out, with its bounds.
     pub(crate) share: Bounded,
     /// What should be known of it; empty where the name says all.
     pub(crate) told: String,

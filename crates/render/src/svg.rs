@@ -6,8 +6,8 @@ mod edits;
 mod judgement;
 mod map;
 mod marked;
-mod measure;
 mod passage;
+mod plot;
 mod rule;
 mod table;
 
@@ -16,6 +16,7 @@ use crate::figures::percent;
 use crate::groups::{Group, groups};
 use crate::headline::said;
 use crate::markup::Escaped;
+use crate::plot::Source;
 use exegete_core::report::{Item, Report, Subject, Verdict};
 
 /// Pixels a terminal column.
@@ -41,7 +42,7 @@ struct Sheet {
 impl Sheet {
     /// Small text on as many lines as it needs.
     fn told(&mut self, text: &str, size: f64) {
-        for line in measure::broken(&crate::visible::visible(text), size, self.width - 2.0 * MARGIN) {
+        for line in crate::measure::broken(&crate::visible::visible(text), size, self.width - 2.0 * MARGIN) {
             self.caption(&line, size, "normal");
         }
     }
@@ -49,7 +50,7 @@ impl Sheet {
     /// A line of small text.
     fn caption(&mut self, text: &str, size: f64, weight: &str) {
         self.y += size * 1.5;
-        let text = measure::clipped(&crate::visible::visible(text), size, self.width - 2.0 * MARGIN);
+        let text = crate::measure::clipped(&crate::visible::visible(text), size, self.width - 2.0 * MARGIN);
         self.out += &format!(
             "<text x=\"{MARGIN}\" y=\"{:.1}\" font-size=\"{size}\" font-weight=\"{weight}\" fill=\"#333\">{}</text>\n",
             self.y,
@@ -81,8 +82,10 @@ pub(crate) fn render(report: &Report, options: &RenderOptions) -> String {
             Item::Map(map) => map::map(&mut sheet, map),
             Item::Rule(rule) => rule::rule(&mut sheet, rule),
             Item::Edits(edits) => edits::edits(&mut sheet, edits),
-            Item::Table(table) => table::table(&mut sheet, table),
-            Item::Rows(rows) => table::table(&mut sheet, &crate::rows::for_reading(rows)),
+            Item::Table(table) => table::table(&mut sheet, table, Source::Table(table), &table.pictures),
+            Item::Rows(rows) => {
+                table::table(&mut sheet, &crate::rows::for_reading(rows), Source::Rows(rows), &rows.pictures);
+            }
             Item::Verdict(judgement) => judgement::judgement(&mut sheet, judgement),
         }
         sheet.skip(8.0);

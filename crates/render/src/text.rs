@@ -10,6 +10,7 @@ mod judgement;
 mod map;
 mod marked;
 mod paint;
+mod plot;
 mod rule;
 mod screen;
 mod table;
@@ -19,6 +20,7 @@ use crate::RenderOptions;
 use crate::figures::percent;
 use crate::groups::{Group, groups};
 use crate::headline::{Said, cost, said};
+use crate::plot::Source;
 use exegete_core::report::{Item, Provenance, Report, Subject, Verdict};
 use grid::{Column, Grid};
 use paint::{Span, Tone};
@@ -34,8 +36,14 @@ pub(crate) fn render(report: &Report, options: &RenderOptions) -> String {
             Item::Map(map) => map::map(&mut screen, map, made),
             Item::Rule(rule) => rule::rule(&mut screen, rule, made),
             Item::Edits(edits) => edits::edits(&mut screen, edits, made),
-            Item::Table(table) => table::table(&mut screen, table),
-            Item::Rows(rows) => table::table(&mut screen, &crate::rows::for_reading(rows)),
+            Item::Table(table) => {
+                table::table(&mut screen, table);
+                plot::plots(&mut screen, &table.pictures, Source::Table(table));
+            }
+            Item::Rows(rows) => {
+                table::table(&mut screen, &crate::rows::for_reading(rows));
+                plot::plots(&mut screen, &rows.pictures, Source::Rows(rows));
+            }
             Item::Verdict(judgement) => judgement::judgement(&mut screen, judgement),
         }
         screen.blank();

@@ -20,6 +20,7 @@ use exegete_core::{
     Prediction, Result, Row, Scores, Site, Sites, Sizes, Span, Tangents, Token,
 };
 use exegete_engine::{Context, Unary};
+use exegete_models::Softened;
 use exegete_models::encoder::Network;
 use layer::{LOGITS, Layers, tensor};
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct Net {
     card: Card,
     layers: Layers,
     ctx: Arc<Context<f64>>,
+    /// The β of the softplus that stands for every ReLU.
+    softplus: Option<f64>,
 }
 
 /// The published toys.
@@ -91,7 +94,7 @@ impl Net {
             sizes: Sizes(vec![("layers", layers.len())]),
             warnings: Vec::new(),
         };
-        Self { card, layers: Layers::new(layers), ctx: Context::new(1) }
+        Self { card, layers: Layers::new(layers), ctx: Context::new(1), softplus: None }
     }
 
     /// The text that writes these numbers.
@@ -164,7 +167,19 @@ impl Open for Net {
             let given = rows[i].encoded.len();
             return Err(Error::Request(format!("row {i}: {given} tokens, the net takes {expected} numbers")));
         }
-        exegete_models::forward(&self.ctx, &self.layers, rows, plan)
+        match self.softplus {
+            Some(beta) => {
+                let layers = Softened::new(Arc::new(self.layers.clone()), beta, &self.card.name);
+                exegete_models::forward(&self.ctx, &layers, rows, plan)
+            }
+            None => exegete_models::forward(&self.ctx, &self.layers, rows, plan),
+        }
+    }
+
+    fn softened(&self, beta: f64) -> Result<Arc<dyn Model>> {
+        let fingerprint = format!("{} softplus {beta}", self.card.fingerprint);
+        let card = Card { fingerprint, ..self.card.clone() };
+        Ok(Arc::new(Self { card, softplus: Some(beta), ..self.clone() }))
     }
 
     /// By central differences, which are exact between the kinks of the published nets.

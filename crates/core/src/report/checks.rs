@@ -15,6 +15,9 @@ pub struct Checks {
     /// Whether the scores add up to what they claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completeness: Option<Completeness>,
+    /// How far the network that was explained answers otherwise than the model, where another function stands for ReLU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub swap: Option<ReluSwap>,
     /// How units were hidden for what follows, and what was read then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hiding: Option<Hiding>,
@@ -56,9 +59,10 @@ pub struct Checks {
 
 impl Checks {
     /// The names of the fields, under which nothing else can be added.
-    pub const FIELDS: [&str; 13] = [
+    pub const FIELDS: [&str; 14] = [
         "verdict",
         "completeness",
+        "swap",
         "hiding",
         "comprehensiveness",
         "sufficiency",
@@ -150,6 +154,36 @@ pub struct LayerSum {
     pub sum: f64,
     /// The gap to what they should sum to, as a share from 0 up, as in [`Completeness`].
     pub gap: f64,
+}
+
+/// What became of the model's answer when a softplus took the place of every ReLU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReluSwap {
+    /// The β of (1/β)·ln(1 + e^(βz)).
+    pub beta: f64,
+    /// F of the model itself.
+    pub value: f64,
+    /// F of the network that was explained.
+    pub swapped: f64,
+    /// The largest change of a logit.
+    pub logit_change: f64,
+    /// The largest change of a probability; of tasks without classes, that of what was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prob_change: Option<f64>,
+    /// Whether the network that was explained decides something else.
+    pub decision_changed: bool,
+}
+
+impl ReluSwap {
+    /// What a reader must know of it where no card shows it.
+    pub fn sentence(&self) -> String {
+        let Self { beta, value, swapped, .. } = self;
+        let decision = if self.decision_changed { ", and it decides something else" } else { "" };
+        format!(
+            "explained is the network with a softplus (β = {beta}) for every ReLU: the target is {swapped:.4} there and \
+             {value:.4} in the model{decision}"
+        )
+    }
 }
 
 /// How units were hidden, and what was read then.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Picture {
     /// What it shows, for people.
     pub title: String,
-    /// What is drawn.
+    /// The kind of drawing.
     pub shape: Shape,
     /// The column along the horizontal axis, or of what bars and boxes stand for.
     pub x: String,
@@ -47,6 +47,9 @@ pub enum Shape {
     Bars,
     /// Cells at column `x` and row `y`, as dark as `of` is large.
     Grid,
+    /// The words of the list `x`, each on a ground by its number in the list `y`, and beside them again by the list `of`;
+    /// `y_title` and `x_title` name these two.
+    Words,
 }
 
 impl Picture {

@@ -8,9 +8,9 @@ use std::fmt;
 
 /// A JSON object that keeps the order of its fields, which is the order in which people read them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Record(pub Vec<(String, Value)>);
+pub struct ReportRow(pub Vec<(String, Value)>);
 
-impl Record {
+impl ReportRow {
     /// The value of a field.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
@@ -24,7 +24,7 @@ impl Record {
     }
 }
 
-impl Serialize for Record {
+impl Serialize for ReportRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         self.0.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))?;
@@ -32,7 +32,7 @@ impl Serialize for Record {
     }
 }
 
-impl<'de> Deserialize<'de> for Record {
+impl<'de> Deserialize<'de> for ReportRow {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Fields)
     }
@@ -41,13 +41,13 @@ impl<'de> Deserialize<'de> for Record {
 struct Fields;
 
 impl<'de> Visitor<'de> for Fields {
-    type Value = Record;
+    type Value = ReportRow;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Record, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ReportRow, A::Error> {
         let mut fields: Vec<(String, Value)> = Vec::new();
         while let Some((key, value)) = map.next_entry::<String, Value>()? {
             // As in any JSON object, the last of two fields of one name counts.
@@ -56,13 +56,13 @@ impl<'de> Visitor<'de> for Fields {
                 None => fields.push((key, value)),
             }
         }
-        Ok(Record(fields))
+        Ok(ReportRow(fields))
     }
 }
 
-impl JsonSchema for Record {
+impl JsonSchema for ReportRow {
     fn schema_name() -> Cow<'static, str> {
-        "Record".into()
+        "ReportRow".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {

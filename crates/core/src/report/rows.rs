@@ -1,4 +1,4 @@
-use super::{Picture, Record};
+use super::{Picture, ReportRow};
 use crate::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub struct Rows {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// The objects, in the order in which they are shown.
-    pub rows: Vec<Record>,
+    pub rows: Vec<ReportRow>,
     /// What was left out and why, and what else the reader must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -37,11 +37,11 @@ pub enum Cell {
     },
     /// A number with its 95 % interval.
     Interval {
-        /// The estimate.
+        /// The estimate itself, inside the interval.
         value: f64,
-        /// The lower end.
+        /// The lower end of the interval.
         lower: f64,
-        /// The upper end.
+        /// The upper end of the interval.
         upper: f64,
     },
     /// A number without an error.

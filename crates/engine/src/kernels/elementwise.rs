@@ -67,7 +67,10 @@ pub(crate) fn unary<T: Scalar>(ctx: &Context<T>, unary: Unary, x: Tensor<T>) -> 
         Unary::Square => map(ctx, x, |x| x * x),
         Unary::Tanh => map(ctx, x, T::tanh),
         Unary::Sigmoid => map(ctx, x, sigmoid),
-        Unary::Softplus => map(ctx, x, softplus),
+        Unary::Softplus(beta) => {
+            let (beta, share) = (T::from_f64(beta), T::from_f64(1.0 / beta));
+            map(ctx, x, |x| softplus(x, beta, share))
+        }
         Unary::Relu => map(ctx, x, relu),
         Unary::Gelu => map(ctx, x, gelu),
         Unary::GeluTanh => map(ctx, x, gelu_tanh),
@@ -75,7 +78,7 @@ pub(crate) fn unary<T: Scalar>(ctx: &Context<T>, unary: Unary, x: Tensor<T>) -> 
     }
 }
 
-/// cotangent ⊙ f′(x).
+/// The pull of a function of one number: cotangent ⊙ f′(x).
 pub(crate) fn unary_pull<T: Scalar>(
     ctx: &Context<T>,
     unary: Unary,
@@ -97,7 +100,10 @@ pub(crate) fn unary_pull<T: Scalar>(
             let (y, rest) = sigmoids(x);
             g * y * rest
         }),
-        Unary::Softplus => zip(ctx, cotangent, x, |g, x| g * sigmoid(x)),
+        Unary::Softplus(beta) => {
+            let beta = T::from_f64(beta);
+            zip(ctx, cotangent, x, |g, x| g * sigmoid(beta * x))
+        }
         Unary::Relu => zip(ctx, cotangent, x, |g, x| if x.above(T::default()) { g } else { T::default() }),
         Unary::Gelu => zip(ctx, cotangent, x, |g, x| g * gelu_slope(x)),
         Unary::GeluTanh => zip(ctx, cotangent, x, |g, x| g * gelu_tanh_slope(x)),
@@ -128,10 +134,10 @@ fn minus_size<T: Scalar>(x: T) -> T {
     if x.above(T::default()) { -x } else { x }
 }
 
-/// max(x, 0) + ln(1 + e^−|x|), which neither over- nor underflows.
+/// max(x, 0) + (1/β)·ln(1 + e^−β|x|), which neither over- nor underflows.
 #[inline(always)]
-fn softplus<T: Scalar>(x: T) -> T {
-    relu(x) + (T::from_f64(1.0) + minus_size(x).exp()).ln()
+fn softplus<T: Scalar>(x: T, beta: T, share: T) -> T {
+    relu(x) + share * (T::from_f64(1.0) + minus_size(beta * x).exp()).ln()
 }
 
 #[inline(always)]
@@ -146,7 +152,7 @@ fn gelu<T: Scalar>(x: T) -> T {
     half * x * (T::from_f64(1.0) + (x * T::from_f64(std::f64::consts::FRAC_1_SQRT_2)).erf())
 }
 
-/// Φ(x) + x·φ(x).
+/// The slope of GELU: Φ(x) + x·φ(x).
 #[inline(always)]
 fn gelu_slope<T: Scalar>(x: T) -> T {
     let half = T::from_f64(0.5);

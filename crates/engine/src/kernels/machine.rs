@@ -136,6 +136,24 @@ pub(crate) struct Blocking {
     pub(crate) runs: usize,
     /// Bytes of the rows that pass by one panel after the other.
     pub(crate) block_bytes: usize,
+    /// What the tile does wrong on purpose.
+    #[cfg(test)]
+    pub(crate) fault: Fault,
+}
+
+/// What a tile does wrong on purpose, so that the tests of tiles are seen to fail.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Fault {
+    Nothing,
+    /// The last column of a panel that is not full is not written.
+    DroppedColumn,
+    /// Rows of the input are read one number too close.
+    InputStride,
+    /// Rows of the product are written one number too close.
+    OutputStride,
+    /// The second panel is read one number too early.
+    PanelOffset,
 }
 
 impl Blocking {
@@ -143,7 +161,14 @@ impl Blocking {
     pub(crate) fn new(tile: Tile, caches: Caches) -> Self {
         let panel_bytes = (caches.first_bytes / 4 * 3).min(MOST_PANEL_BYTES);
         let runs = (panel_bytes / (RUN * 2 * tile.bits() / 8)).max(1);
-        Self { tile, tile_rows: tile.rows(), runs, block_bytes: caches.second_bytes / 2 }
+        Self {
+            tile,
+            tile_rows: tile.rows(),
+            runs,
+            block_bytes: caches.second_bytes / 2,
+            #[cfg(test)]
+            fault: Fault::Nothing,
+        }
     }
 
     /// Columns of a panel: two registers.

@@ -9,6 +9,7 @@ pub(crate) mod linear;
 pub(crate) mod machine;
 pub(crate) mod norm;
 pub(crate) mod pack;
+pub(crate) mod pages;
 pub(crate) mod panel;
 pub(crate) mod recurrent;
 mod registers;

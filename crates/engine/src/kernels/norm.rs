@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 pub(crate) struct Normalised<T> {
     /// (x − mean)/σ \[T, H\]
     pub(crate) x: Tensor<T>,
-    /// 1/σ \[T, 1\]
+    /// The inverse of the deviation, 1/σ, of shape \[T, 1\].
     pub(crate) inverse: Tensor<T>,
 }
 

@@ -2,6 +2,7 @@
 
 use super::lanes::Lanes;
 use super::machine::{Blocking, RUN};
+use super::pages::Pages;
 use super::turn::{TURN, turn};
 use pulp::{Simd, WithSimd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 pub struct PanelBudget(AtomicUsize);
 
 impl PanelBudget {
-    /// This many bytes.
+    /// A budget of this many bytes.
     pub fn new(bytes: usize) -> Arc<Self> {
         Arc::new(Self(AtomicUsize::new(bytes)))
     }
@@ -30,7 +31,7 @@ pub(crate) struct Pack<R> {
     budget: Arc<PanelBudget>,
     rows: AtomicUsize,
     claimed: AtomicBool,
-    panels: OnceLock<Vec<R>>,
+    panels: OnceLock<Pages<R>>,
 }
 
 /// Rows after which a copy has cost less than doing without.
@@ -57,7 +58,7 @@ impl<R: Lanes> Pack<R> {
 
     fn made(&self, rows: usize, w: Weight<'_, R>) -> Option<&[R]> {
         if let Some(panels) = self.panels.get() {
-            return Some(panels);
+            return Some(panels.as_slice());
         }
         let enough = self.rows.fetch_add(rows, Ordering::Relaxed) + rows > ROWS_UNTIL_KEPT;
         if !enough || self.claimed.swap(true, Ordering::Relaxed) {
@@ -70,7 +71,7 @@ impl<R: Lanes> Pack<R> {
 
 impl<R> Drop for Pack<R> {
     fn drop(&mut self) {
-        let bytes = self.panels.get().map_or(0, |panels| size_of_val(panels.as_slice()));
+        let bytes = self.panels.get().map_or(0, Pages::bytes);
         self.budget.0.fetch_add(bytes, Ordering::Relaxed);
     }
 }
@@ -141,9 +142,10 @@ impl<'a, R: Lanes> Weight<'a, R> {
     }
 
     /// Every panel, sweep by sweep.
-    fn panels(self) -> Vec<R> {
+    fn panels(self) -> Pages<R> {
         let (k, n) = self.size;
-        let mut all = vec![R::default(); self.panels_len()];
+        let mut pages = Pages::zeros(self.panels_len());
+        let all = pages.as_mut_slice();
         for start in (0..k).step_by(self.sweep()) {
             for column in (0..n).step_by(self.columns()) {
                 let part = self.part(start, column, n);
@@ -151,7 +153,7 @@ impl<'a, R: Lanes> Weight<'a, R> {
                 self.blocking.tile.run(Fill { weight: self, part, panel });
             }
         }
-        all
+        pages
     }
 }
 
@@ -231,7 +233,7 @@ mod tests {
     #[should_panic(expected = "panels of a weight of another size")]
     fn panels_of_a_smaller_weight_are_refused() {
         let pack = Pack::new(&PanelBudget::new(0));
-        assert!(pack.panels.set(vec![0.0; 8 * 16]).is_ok());
+        assert!(pack.panels.set(Pages::zeros(8 * 16)).is_ok());
         assert!(pack.panels(1, weight(&[0.0; 8 * 16], (8, 16))).is_some());
         pack.panels(1, weight(&[0.0; 8 * 32], (8, 32)));
     }

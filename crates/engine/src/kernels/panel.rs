@@ -9,6 +9,8 @@
 //! rows, on threads, on kept panels, on the width of registers or on caches. One chain for all would round worse.
 
 use super::lanes::Lanes;
+#[cfg(test)]
+use super::machine::Fault;
 use super::machine::{MOST_PANEL_BYTES, MOST_TILE_ROWS, RUN};
 use super::pack::{Part, Weight};
 use super::registers::{Ahead, load, multiply, store};
@@ -62,6 +64,10 @@ impl<R> Elements<R> {
     }
 }
 
+/// Input, product, panel and its width.
+#[cfg(test)]
+type Taken<R> = (Elements<R>, Elements<R>, *const R, usize);
+
 /// Some columns of a product.
 pub(crate) struct Columns<'a, R> {
     product: Panels<'a, R>,
@@ -77,6 +83,21 @@ impl<'a, R: Lanes> Columns<'a, R> {
     #[allow(unsafe_code, reason = "threads write disjoint columns")]
     pub(crate) unsafe fn new(product: Panels<'a, R>, columns: Range<usize>) -> Self {
         Self { product, columns }
+    }
+
+    /// The part that is needed after one, as far as can be known; `last` where all rows have passed by it.
+    #[inline(always)]
+    fn following(&self, part: Part, last: bool) -> Option<Part> {
+        let (w, column) = (self.product.w, part.column + self.product.w.columns());
+        let start = if last { part.start + part.length } else { part.start };
+        if column < self.columns.end {
+            Some(w.part(part.start, column, self.columns.end))
+        } else if start < w.size.0 {
+            Some(w.part(start, self.columns.start, self.columns.end))
+        } else {
+            // Threads mostly go on with the columns behind.
+            (column < w.size.1).then(|| w.part(0, column, w.size.1))
+        }
     }
 }
 
@@ -112,7 +133,9 @@ impl<R: Lanes> WithSimd for Columns<'_, R> {
                                 own.cast_const()
                             }
                         };
-                        self.product.block(simd, panel, part, first..(first + block_rows).min(rows));
+                        let block = first..(first + block_rows).min(rows);
+                        let next = self.following(part, block.end == rows);
+                        self.product.block(simd, panel, part, next, block);
                     }
                 }
             }
@@ -133,12 +156,19 @@ impl<R: Lanes> Panels<'_, R> {
     /// # Safety
     /// As for [`Columns::new`], with the part inside w and the rows inside x and y.
     #[inline(always)]
-    unsafe fn block<S: Simd>(&self, simd: S, panel: *const R, part: Part, rows: Range<usize>) {
+    unsafe fn block<S: Simd>(
+        &self,
+        simd: S,
+        panel: *const R,
+        part: Part,
+        next: Option<Part>,
+        rows: Range<usize>,
+    ) {
         let tiles = rows.len().div_ceil(self.w.blocking.tile_rows.min(MOST_TILE_ROWS));
         let mut row = rows.start;
         for tile in 0..tiles {
             // Each tile asks for its share of what the next panel needs, so that memory is never waited for.
-            let ahead = self.ahead(panel, part, (tile, tiles));
+            let ahead = self.ahead(part, next, (tile, tiles));
             let count = (rows.end - row).div_ceil(tiles - tile);
             // SAFETY: the tile ends with the rows.
             unsafe {
@@ -174,18 +204,21 @@ impl<R: Lanes> Panels<'_, R> {
         row: usize,
         ahead: Ahead<R>,
     ) {
-        let (scale, strides) = (R::splat(simd, self.scale), (self.x.row, self.x.col));
+        let scale = R::splat(simd, self.scale);
+        let (x, y, width) = (self.x, self.y, part.width);
+        #[cfg(test)]
+        let (x, y, panel, width) = self.faulty((x, y, panel, width), part.column);
         for done in (0..part.length).step_by(RUN) {
             let inner = part.start + done;
             // What stands in y is what the runs before have left there.
-            let before = if inner > 0 { Some(self.y) } else { self.start };
+            let before = if inner > 0 { Some(y) } else { self.start };
             // SAFETY: the caller keeps the tile inside x, y and the panel.
             unsafe {
-                let (x, panel) = (self.x.at(row, inner), panel.add(done * self.w.columns()));
+                let panel = panel.add(done * self.w.columns());
                 let sums = multiply::<S, R, N>(
                     simd,
-                    x,
-                    strides,
+                    x.at(row, inner),
+                    (x.row, x.col),
                     panel,
                     RUN.min(part.length - done),
                     ahead.after(done),
@@ -194,31 +227,46 @@ impl<R: Lanes> Panels<'_, R> {
                     let zeros = [R::splat(simd, R::default()); 2];
                     let at = |before: Elements<R>| (before.at(row + r, part.column).cast_const(), before.col);
                     let [left, right] = match before.map(at) {
-                        Some((from, col)) => load::<S, R>(from, col, part.width),
+                        Some((from, col)) => load::<S, R>(from, col, width),
                         None => zeros,
                     };
                     let [left, right] =
                         [R::fused(simd, scale, sums[r][0], left), R::fused(simd, scale, sums[r][1], right)];
-                    store::<S, R>([left, right], self.y.at(row + r, part.column), self.y.col, part.width);
+                    store::<S, R>([left, right], y.at(row + r, part.column), y.col, width);
                 }
             }
         }
     }
 
+    /// Input, product, panel and width as a tile with a fault takes them; all stay where they may be read and written.
+    #[cfg(test)]
+    fn faulty(&self, (x, y, panel, width): Taken<R>, column: usize) -> Taken<R> {
+        let closer = |all: Elements<R>, yes: bool| Elements { row: all.row - usize::from(yes), ..all };
+        let fault = self.w.blocking.fault;
+        let early = fault == Fault::PanelOffset && self.kept.is_some() && column > 0;
+        let dropped = fault == Fault::DroppedColumn && width < self.w.columns();
+        (
+            closer(x, fault == Fault::InputStride),
+            closer(y, fault == Fault::OutputStride),
+            panel.wrapping_sub(usize::from(early)),
+            width - usize::from(dropped),
+        )
+    }
+
     /// A tile's share of the next panel, or of what it will be copied from.
     #[inline(always)]
-    fn ahead(&self, panel: *const R, part: Part, (tile, tiles): (usize, usize)) -> Ahead<R> {
-        let size = size_of::<R>();
-        let (next, row_bytes) = (part.column + self.w.columns(), self.w.columns() * size);
-        let copied = self.w.at(part.start, next);
+    fn ahead(&self, part: Part, next: Option<Part>, (tile, tiles): (usize, usize)) -> Ahead<R> {
+        let (size, row_bytes) = (size_of::<R>(), self.w.columns() * size_of::<R>());
+        // Under few rows of kept panels asking takes longer than the arithmetic.
+        let next = next.filter(|_| self.kept.is_none() || self.rows >= LEAST_ROWS_AHEAD);
+        let bytes = if next.is_some() { row_bytes.div_ceil(tiles) } else { 0 };
+        let next = next.unwrap_or(part);
+        let copied = self.w.at(next.start, next.column);
         let (first, group_bytes, stride_bytes) = match self.kept {
-            Some(_) => (panel.wrapping_byte_add(part.length * row_bytes), usize::MAX, 0),
+            Some(kept) => (kept.as_ptr().wrapping_add(self.w.offset(next)), usize::MAX, 0),
             None if self.w.col == 1 => (copied, row_bytes, self.w.row * size),
-            None => (copied, part.length * size, self.w.col * size),
+            None => (copied, next.length * size, self.w.col * size),
         };
-        // Kept panels lie one behind the other, and under few rows asking takes longer than the arithmetic.
-        let wanted = if self.kept.is_some() { self.rows >= LEAST_ROWS_AHEAD } else { next < self.w.size.1 };
-        let bytes = if wanted { row_bytes.div_ceil(tiles) } else { 0 };
         Ahead { first, group_bytes, stride_bytes, done: tile * part.length * bytes, bytes }
     }
 }

@@ -188,7 +188,7 @@ fn first_states<T: Scalar>(
     states
 }
 
-/// One part's memory.
+/// The memory that one part uses on its way forward.
 struct Forward<'a, T> {
     part: &'a Part,
     /// The token of each row.

@@ -148,6 +148,8 @@ fn tiny<T: Real>(unary: Unary, x: T, x0: T) -> bool {
         // Exact but for a difference of nothing, and kinked.
         Unary::Relu => 0.0,
         Unary::Ln => x.abs().min(x0.abs()),
+        // It bends within 1/β of zero.
+        Unary::Softplus(beta) => (1.0 / beta).min(1.0),
         _ => 1.0,
     };
     (x - x0).abs() <= limit * scale

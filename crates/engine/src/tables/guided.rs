@@ -1,12 +1,12 @@
 //! Guided backpropagation (Springenberg et al. 2015) and deconvolution (Zeiler and Fergus 2014).
 //!
 //! At a rectifier y = max(x, 0) with what comes back g: guided g·\[x > 0\]·\[g > 0\], deconvolution g·\[g > 0\].
-//! Both were made for rectifiers. The smooth ones (both GELUs and SiLU) are treated alike, with their own derivative in
+//! Both were made for rectifiers. The smooth ones (both GELUs, SiLU and softplus) are treated alike, with their own derivative in
 //! guided backpropagation; tanh, sigmoid and every other operation follow the gradient.
 
 use super::{Gradient, RuleTable, Sink};
 use crate::kernels::elementwise;
-use crate::op::{Op, Unary};
+use crate::op::Op;
 use crate::scalar::Scalar;
 use crate::tape::Node;
 use crate::tensor::Tensor;
@@ -51,7 +51,7 @@ impl<T: Scalar> RuleTable<T> for Deconvolution {
 }
 
 fn rectifies<T>(op: &Op<T>) -> bool {
-    matches!(op, Op::Unary(Unary::Relu | Unary::Gelu | Unary::GeluTanh | Unary::Silu))
+    matches!(op, Op::Unary(unary) if unary.rectifies())
 }
 
 fn positive<T: Scalar>(g: Tensor<T>, sink: &Sink<'_, T>) -> Tensor<T> {

@@ -237,7 +237,7 @@ fn product<T: Real>(node: &Node<T>, m: Tensor<T>, sink: &mut Sink<'_, T>) -> Opt
 
 fn activates(unary: Unary) -> bool {
     use Unary::{Gelu, GeluTanh, Relu, Sigmoid, Silu, Softplus, Tanh};
-    matches!(unary, Relu | Gelu | GeluTanh | Silu | Tanh | Sigmoid | Softplus)
+    matches!(unary, Relu | Gelu | GeluTanh | Silu | Tanh | Sigmoid | Softplus(_))
 }
 
 /// R stays what it is: m·y/x, and the derivative where x is too small to divide by.

@@ -178,7 +178,7 @@ fn recurrent<T: Scalar>(r: &mut Random, cases: &mut Vec<Case<T>>) {
 /// Every unary function; `gradients.rs` checks that the table covers every kind of operation.
 pub(crate) const UNARY: [Unary; 12] = {
     use Unary::*;
-    [Exp, Ln, Sqrt, Recip, Square, Tanh, Sigmoid, Softplus, Relu, Gelu, GeluTanh, Silu]
+    [Exp, Ln, Sqrt, Recip, Square, Tanh, Sigmoid, Softplus(1.0), Relu, Gelu, GeluTanh, Silu]
 };
 
 impl<T: Scalar> Case<T> {

@@ -122,7 +122,7 @@ fn relu_has_slope_zero_at_zero() {
 fn softplus_is_smooth_at_zero() {
     let inputs =
         vec![Tensor::new(1, 3, vec![0.0, 1e-12, -1e-12].into_iter().map(|v| Dual { v, t: 1.0 }).collect())];
-    let case = Case::<Dual<f64>> { name: "softplus", op: Op::Unary(Unary::Softplus), inputs };
+    let case = Case::<Dual<f64>> { name: "softplus", op: Op::Unary(Unary::Softplus(1.0)), inputs };
     assert!(case.value().data().iter().all(|y| (y.t - 0.5).abs() < 1e-9), "{:?}", case.value());
 }
 

@@ -14,3 +14,4 @@ mod pruning;
 mod recurrent;
 mod second_order;
 mod small;
+mod softplus;

@@ -2,7 +2,7 @@
 
 use crate::cases::{OF, Random, bits, dot, nudged};
 use exegete_engine::*;
-use exegete_testkit::{Of, close};
+use exegete_testkit::{Of, check, close};
 
 fn tape<T: Scalar>(mode: Mode) -> Tape<T> {
     Tape::new(Context::new(1), mode)
@@ -94,6 +94,30 @@ fn an_attention_row_by_hand() {
     let relevance = shares(&Lrp(Shares::Epsilon(0.001)));
     near(&relevance[0], [0.0; 3]);
     near(&relevance[1], [0.2447285, -0.6652410, 0.2700917]);
+}
+
+/// What may not be read is absent: a score of −∞ in its place has no difference to its baseline's, and spoils the row.
+#[test]
+fn a_forbidden_word_is_absent_and_not_minus_infinity() {
+    let lifted = |scores: &[f64], values: &[f64]| {
+        let count = scores.len();
+        let segments = Segments::new([count, count]);
+        let mut tape = tape(Mode::Lowered);
+        let baseline: Vec<f64> = scores.iter().map(|&s| if s.is_finite() { 0.0 } else { s }).collect();
+        let x = tape.watch(column(&[scores, &baseline].concat()));
+        let v = column(&[values, &vec![0.0; count]].concat());
+        let weights = tape.segment_softmax(&segments, x.clone());
+        let sum = tape.segment_weighted_sum(&segments, weights, v);
+        let seed = vec![(sum.node.unwrap(), Tensor::new(2, 1, vec![1.0, 0.0]))];
+        let m = tape.backward(seed, &[x.node.unwrap()], &DeepLift { reveal_cancel: false }).unwrap();
+        let m = m[0].clone().unwrap();
+        (0..3).map(|i| m.data()[i] * scores[i]).collect::<Vec<f64>>()
+    };
+    let expected = [0.0886049, -0.6638152, 0.0];
+    let absent = lifted(&[1.0, 2.0, 0.0], &[1.0, -1.0, 3.0]);
+    close("absent", &absent[..], &expected[..], Of::Size(1.0), 1e-6);
+    let masked = lifted(&[1.0, 2.0, 0.0, f64::NEG_INFINITY], &[1.0, -1.0, 3.0, 7.0]);
+    assert!(check("a fault", &masked[..], &expected[..], Of::Size(1.0), 1e-3).is_err(), "{masked:?}");
 }
 
 /// Text and baseline, and the multiplier of each row; equal to Captum's.

@@ -1,17 +1,32 @@
 //! Reports on stdout or in a file.
 
 use super::Output;
-use anyhow::{Context, Result};
-use exegete::render::{self, Format, RenderOptions};
+use crate::cli::ReportFormat;
+use anyhow::{Context, Result, ensure};
+use exegete::render::{self, RenderOptions};
 use exegete::report::Report;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+/// An error, before any work is done, where a bitmap would be written to a terminal.
+pub(crate) fn refuse_terminal(format: Option<ReportFormat>, path: Option<&Path>) -> Result<()> {
+    let text = matches!(format, None | Some(ReportFormat::Text(_)));
+    ensure!(
+        text || path.is_some() || !std::io::stdout().is_terminal(),
+        "a terminal shows no png; name a file with -o, or use --format text"
+    );
+    Ok(())
+}
+
 /// Writes a whole report.
-pub(crate) fn write(report: &Report, format: Format, path: Option<&Path>) -> Result<()> {
+pub(crate) fn write(report: &Report, format: ReportFormat, path: Option<&Path>) -> Result<()> {
     let mut output = Output::open(path)?;
-    let text = render::render(report, format, &options(Some(&output)));
-    output.write_all(text.as_bytes()).context("the output cannot be written")?;
+    let bytes = match format {
+        ReportFormat::Text(format) => render::render(report, format, &options(Some(&output))).into_bytes(),
+        #[cfg(feature = "png")]
+        ReportFormat::Png => render::png(report, &options(Some(&output)))?,
+    };
+    output.write_all(&bytes).context("the output cannot be written")?;
     output.complete()
 }
 

@@ -5,7 +5,7 @@ mod measure;
 mod rows;
 
 use super::{Listener, Notice, Resources, Stop, check_stop, model, size};
-use crate::speed::{BertSize, Peak, random_bert, sgemm_peak};
+use crate::speed::{BertSize, Peak, random_bert, read_rate, sgemm_peak};
 use crate::{LoadOptions, Model, Precision};
 use anyhow::{Result, bail};
 use clap::Args;
@@ -57,7 +57,19 @@ struct Setup {
 /// What a benchmark found.
 #[derive(Debug, Serialize)]
 pub struct BenchReport {
-    /// What it was measured on.
+    /// What the CPU calls itself.
+    pub cpu: String,
+    /// Rows × vectors of the tile; null where the `gemm` crate does every product.
+    pub tile: Option<String>,
+    /// Bits of its vectors.
+    pub width: Option<usize>,
+    /// The best matrix product, in 10⁹ operations a second.
+    pub peak_product: f64,
+    /// Fused multiply-adds on registers alone, in 10⁹ operations a second.
+    pub peak_fma: f64,
+    /// What all threads together read from memory, in 10⁹ bytes a second.
+    pub bandwidth: f64,
+    /// What it was measured on, in full.
     pub machine: BenchMachine,
     /// The name of the model, as its card has it.
     pub model: String,
@@ -67,7 +79,7 @@ pub struct BenchReport {
     pub memory_bytes: usize,
     /// The best of this many runs counts.
     pub runs: usize,
-    /// What plain matrix products reach.
+    /// What plain matrix products reach, in full.
     pub peak: PeakReport,
     /// Every figure that was asked for.
     pub figures: Vec<BenchFigure>,
@@ -111,6 +123,9 @@ pub struct BenchFigure {
     pub share_of_peak: f64,
     /// The mean run against the mean matrix product of the same minutes.
     pub share_meanwhile: f64,
+    /// The rate at which the best run read its weights, as a share of what reading alone reaches; only of one text, which
+    /// reads every weight and does little with it.
+    pub share_of_bandwidth: Option<f64>,
 }
 
 /// Measures; `program` is the program whose start is one of the figures, which is left out where there is none.
@@ -129,28 +144,37 @@ pub fn run(
     request.resources.check()?;
     machine::choose(request.width.as_deref())?;
     let mut setup = setup(request, program, stop, tell)?;
-    let (peak, figures) = measure_all(&mut setup, &chosen, if request.quick { 0.1 } else { 0.5 }, tell)?;
+    let seconds_a_shape = if request.quick { 0.1 } else { 0.5 };
+    let (peak, bandwidth, figures) = measure_all(&mut setup, &chosen, seconds_a_shape, tell)?;
+    let machine = BenchMachine::new();
     Ok(BenchReport {
-        machine: BenchMachine::new(),
+        cpu: machine.cpu.clone(),
+        tile: machine.tile.as_ref().map(TileReport::shape),
+        width: machine.tile.as_ref().map(|tile| tile.width_bits),
+        peak_product: peak.gflops,
+        peak_fma: peak.register_gflops,
+        bandwidth,
+        machine,
         model: setup.model.card().name.clone(),
         threads: setup.threads,
         memory_bytes: setup.memory_bytes,
         runs: setup.runs,
         peak: PeakReport::from(&peak),
-        figures: figures.into_iter().map(|figure| BenchFigure::new(figure, &peak)).collect(),
+        figures: figures.into_iter().map(|figure| BenchFigure::new(figure, &peak, bandwidth)).collect(),
         self_check: BenchSelfCheck::new(),
     })
 }
 
-/// The figures between two measurements of the peak: the machine may have been busier before than after, and a peak
-/// is the best that was ever seen.
+/// The figures between two measurements of the peak and of what memory gives: the machine may have been busier before than
+/// after, and a peak is the best that was ever seen.
 fn measure_all(
     setup: &mut Setup,
     chosen: &[(&'static str, Measure)],
     seconds_a_shape: f64,
     tell: Listener<'_>,
-) -> Result<(Peak, Vec<Figure>)> {
-    tell(Notice::Stage("matrix-product peak"));
+) -> Result<(Peak, f64, Vec<Figure>)> {
+    tell(Notice::Stage("memory and matrix-product peak"));
+    let read_before = read_rate(setup.threads, seconds_a_shape);
     let before = sgemm_peak(setup.threads, seconds_a_shape);
     let fastest = before.shapes.iter().copied().max_by(|a, b| a.3.total_cmp(&b.3));
     setup.shape = fastest.map_or(setup.shape, |(m, n, k, _)| (m, n, k));
@@ -163,7 +187,8 @@ fn measure_all(
     let after = sgemm_peak(setup.threads, seconds_a_shape);
     let register_gflops = after.register_gflops.max(before.register_gflops);
     let best = if after.gflops > before.gflops { after } else { before };
-    Ok((Peak { register_gflops, ..best }, figures))
+    let bandwidth = read_rate(setup.threads, seconds_a_shape).max(read_before);
+    Ok((Peak { register_gflops, ..best }, bandwidth, figures))
 }
 
 fn setup(request: &BenchRequest, program: Option<&Path>, stop: &Stop, tell: Listener<'_>) -> Result<Setup> {
@@ -191,10 +216,20 @@ fn setup(request: &BenchRequest, program: Option<&Path>, stop: &Stop, tell: List
 }
 
 impl BenchFigure {
-    fn new(figure: Figure, peak: &Peak) -> Self {
+    fn new(figure: Figure, peak: &Peak, bandwidth: f64) -> Self {
         let gflops = figure.flops as f64 / figure.seconds / 1e9;
         let meanwhile = figure.flops as f64 / figure.mean_seconds / 1e9 / figure.product_gflops;
-        Self { gflops, share_of_peak: gflops / peak.gflops, share_meanwhile: meanwhile, figure }
+        let share_of_bandwidth =
+            figure.weights_bytes.map(|bytes| bytes as f64 / figure.seconds / 1e9 / bandwidth);
+        let share_of_peak = gflops / peak.gflops;
+        Self { gflops, share_of_peak, share_meanwhile: meanwhile, share_of_bandwidth, figure }
+    }
+
+    /// What should be said beside the figures.
+    pub fn note(&self) -> String {
+        let read =
+            self.share_of_bandwidth.map(|share| format!("weights read at {share:.2} of memory's rate"));
+        read.or_else(|| self.figure.note.clone()).unwrap_or_default()
     }
 }
 

@@ -64,6 +64,10 @@ fn a_bench_reports_every_figure() {
     assert_eq!(names, all);
     assert!(document["peak"]["gflops"].as_f64().unwrap() > 0.0);
     assert!(!document["machine"]["cpu"].as_str().unwrap().is_empty());
+    describes_the_machine(&document);
+    let shares: Vec<_> = figures.iter().map(|figure| figure["share_of_bandwidth"].as_f64()).collect();
+    assert!(shares[2].is_some_and(|share| share > 0.0), "{}", figures[2]);
+    assert_eq!(shares.iter().flatten().count(), 1, "only one text is held against memory: {shares:?}");
     assert_eq!(document["self_check"]["passed"], true, "{}", document["self_check"]);
     for figure in &figures[..5] {
         assert!(
@@ -73,6 +77,30 @@ fn a_bench_reports_every_figure() {
     }
     let budget = document["memory_bytes"].as_u64().unwrap();
     assert!(figures[3]["peak_bytes"].as_u64().unwrap() <= budget);
+}
+
+#[test]
+fn a_bench_says_what_memory_gives() {
+    let run = exegete(&["bench", "--quick", "--only", "single", "--model", &golden("bert-sequence")]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    for part in ["memory is read at ", " GB/s", "weights read at 0.", "of memory's rate"] {
+        assert!(run.stdout.contains(part), "{part} is not in:\n{}", run.stdout);
+    }
+}
+
+/// The machine in plain fields: what it is, what its products, its registers and its memory reach.
+fn describes_the_machine(document: &Value) {
+    let number = |field: &str| document[field].as_f64().unwrap_or_else(|| panic!("{field}: {document}"));
+    assert_eq!(document["cpu"], document["machine"]["cpu"]);
+    assert_eq!(number("peak_product"), document["peak"]["gflops"].as_f64().unwrap());
+    assert_eq!(number("peak_fma"), document["peak"]["register_gflops"].as_f64().unwrap());
+    assert!((0.1..1e4).contains(&number("bandwidth")), "{}", document["bandwidth"]);
+    let tile = &document["machine"]["tile"];
+    assert_eq!(document["width"], tile["width_bits"]);
+    match tile["rows"].as_u64() {
+        Some(rows) => assert_eq!(document["tile"], format!("{rows} × 2")),
+        None => assert_eq!(document["tile"], Value::Null),
+    }
 }
 
 /// Every x86 machine that has a tile at all has the narrowest; ARM servers have no other.
@@ -88,6 +116,7 @@ fn a_bench_takes_the_width_it_is_told() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(document["machine"]["tile"]["width_bits"], 128);
+    describes_the_machine(&document);
     assert!(document["peak"]["register_gflops"].as_f64().unwrap() > 0.0);
     assert_eq!(document["self_check"]["passed"], true, "{}", document["self_check"]);
     assert_ne!(exegete(&["bench", "--quick", "--width", "96"]).code, 0);

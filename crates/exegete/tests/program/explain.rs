@@ -286,6 +286,11 @@ fn a_saved_report_is_shown_again() {
     let svg = exegete(&["show", &at("r.json"), "--format", "svg", "-o", &at("r.svg")]);
     assert_eq!(svg.code, 0);
     assert!(fs::read_to_string(at("r.svg")).unwrap().contains("honest"));
+    if cfg!(feature = "png") {
+        let png = exegete(&["show", &at("r.json"), "--format", "png", "-o", &at("r.png")]);
+        assert_eq!(png.code, 0, "{}", png.stderr);
+        assert!(fs::read(at("r.png")).unwrap().starts_with(b"\x89PNG"));
+    }
 }
 
 fn without_seconds(lines: &str) -> Vec<Value> {

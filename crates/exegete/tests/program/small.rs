@@ -241,6 +241,54 @@ fn what_cannot_be_is_refused_by_name() {
     assert_error(&run, &["--hidden", "give --kind"]);
 }
 
+/// Every method of the registry with the deep card on a recurrent, a convolutional and a hierarchical model: it runs, or says
+/// by name what the model lacks.
+#[test]
+fn every_method_runs_or_is_refused_by_name() {
+    let folder = Folder::with("keyword", "40");
+    let text = first_text(&folder);
+    let text = format!("{text} . {text}");
+    fs::write(folder.at("rows.tsv"), fs::read(folder.at("train.tsv")).unwrap()).unwrap();
+    let words: Vec<String> = text.split(' ').map(|word| format!("{word}\t1\n")).collect();
+    fs::write(folder.at("words.tsv"), words.concat()).unwrap();
+    let (rows, words) = (folder.at("rows.tsv"), folder.at("words.tsv"));
+    for kind in ["lstm", "cnn", "han"] {
+        let run = folder.train(kind, TINY);
+        assert_eq!(run.code, 0, "{kind}: {}", run.stderr);
+        let model = folder.at(kind);
+        for method in exegete::methods::METHODS {
+            let mut args = vec!["explain", "--model", &model, "--method", method.name, "--check", "deep"];
+            args.extend(match method.name {
+                "sp_lime" => vec!["--input", &rows, "--label-column", "label", "--set", "budget=20"],
+                "artifacts" => vec!["--input", &rows, "--label-column", "label"],
+                "triggers" => {
+                    let quick = ["restarts=1", "rounds=1", "candidates=2", "random=1"];
+                    let quick = quick.iter().flat_map(|setting| ["--set", *setting]);
+                    ["--input", &rows, "--label-column", "label"].into_iter().chain(quick).collect()
+                }
+                "feature_permutation" => vec![&text[..], "--masker", "sampled", "--words", &words],
+                "exact_shap" => vec!["keyword one two"],
+                _ => vec![&text[..]],
+            });
+            let run = exegete(&args);
+            match method.name {
+                "attention_rollout" | "attention_norm" => {
+                    assert_error(&run, &["has no self-attention", "attention"])
+                }
+                _ => assert_eq!(run.code, 0, "{kind} {}: {}", method.name, run.stderr),
+            }
+        }
+        let run =
+            exegete(&["explain", &text, "--model", &model, "--method", "saliency", "--set", "softplus=yes"]);
+        match kind {
+            "cnn" => {
+                assert!(run.code == 0 && run.stdout.contains("logits move by at most"), "{}", run.stdout)
+            }
+            _ => assert_error(&run, &["has no ReLU that a softplus could replace"]),
+        }
+    }
+}
+
 /// Sizes that no machine can hold, and numbers that nobody means, are one line before anything is allocated.
 #[test]
 fn absurd_sizes_are_refused() {

@@ -1,6 +1,6 @@
 //! The attention of one token to all others, in one layer.
 
-use super::{PARAMETERS, attended, head, layer, maps, query, row_of, weights};
+use super::{Attention, PARAMETERS, attended, head, layer, maps, query, row_of};
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Question, RawAttribution};
 use exegete_core::Result;
@@ -40,9 +40,16 @@ impl Method for Raw {
     }
 
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
-        let (sites, count) = weights(job)?;
-        let (layer, head) = (layer(self.layer, &sites)?, head(self.head, count)?);
-        let scores = row_of(&maps(job)?[layer], query(job), head);
-        Ok(attended(job, Some(sites[layer]), scores))
+        match Attention::of(job)? {
+            Attention::Between(sites, count) => {
+                let (layer, head) = (layer(self.layer, sites.len())?, head(self.head, count)?);
+                let scores = row_of(&maps(job, &sites[layer..=layer])?[0], query(job), head);
+                Ok(attended(job, Some(sites[layer]), scores))
+            }
+            Attention::Pooling(pooling) => {
+                layer(self.layer, 1).and(head(self.head, 1))?;
+                pooling.weights(job)
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The attention of one token to all others, averaged over layers and heads.
 
-use super::{attended, maps, query, row_of, weights};
+use super::{Attention, attended, maps, query, row_of};
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Question, RawAttribution};
 use exegete_core::Result;
@@ -31,9 +31,13 @@ impl Method for Mean {
     }
 
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
-        let sites = weights(job)?.0;
+        let sites = match Attention::of(job)? {
+            Attention::Between(sites, _) => sites,
+            // One layer with one head is its own mean.
+            Attention::Pooling(pooling) => return pooling.weights(job),
+        };
         let mut scores = vec![0.0; job.encoded().len()];
-        for map in maps(job)? {
+        for map in maps(job, &sites)? {
             let row = row_of(&map, query(job), None);
             scores.iter_mut().zip(row).for_each(|(score, p)| *score += p / sites.len() as f64);
         }

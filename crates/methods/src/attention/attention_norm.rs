@@ -48,7 +48,7 @@ impl Method for Norm {
 
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let (maps, count) = weights(job)?;
-        let (layer, head) = (layer(self.layer, &maps)?, head(self.head, count)?);
+        let (layer, head) = (layer(self.layer, maps.len())?, head(self.head, count)?);
         let sites = job.open()?.sites();
         let [values, mixed] = [Role::Values, Role::Mixed].map(|role| sites.beside(maps[layer], role));
         let (values, mixed) = (values?, mixed?);

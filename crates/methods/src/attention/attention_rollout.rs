@@ -37,7 +37,7 @@ impl Method for Rollout {
         // From the last layer down, only the row of the token that is read is needed.
         let mut scores = vec![0.0; tokens];
         scores[query(job)] = 1.0;
-        for map in maps(job)?.iter().rev() {
+        for map in maps(job, &sites)?.iter().rev() {
             let mut below: Vec<f64> = scores.iter().map(|score| 0.5 * score).collect();
             for (i, share) in scores.iter().enumerate().filter(|(_, share)| **share != 0.0) {
                 let row = row_of(map, i, None);

@@ -1,6 +1,6 @@
 //! A ⊙ ∂F/∂A in one layer: what the attention paid would lose if it were taken away, to first order.
 
-use super::{PARAMETERS, attended, head, layer, query, row_of, weights};
+use super::{Attention, PARAMETERS, attended, head, layer, query, row_of};
 use crate::gradient::path::times;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Question, RawAttribution};
@@ -41,8 +41,14 @@ impl Method for GradientXAttention {
     }
 
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
-        let (maps, count) = weights(job)?;
-        let (layer, head) = (layer(self.layer, &maps)?, head(self.head, count)?);
+        let (maps, count) = match Attention::of(job)? {
+            Attention::Between(maps, count) => (maps, count),
+            Attention::Pooling(pooling) => {
+                layer(self.layer, 1).and(head(self.head, 1))?;
+                return pooling.weights_times_slopes(job);
+            }
+        };
+        let (layer, head) = (layer(self.layer, maps.len())?, head(self.head, count)?);
         let site = maps[layer];
         let found = job.read_own(&[site], &[site], Rules::Gradient)?;
         let product = times(found.values[0].clone(), &found.gradients[0]);

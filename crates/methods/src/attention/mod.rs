@@ -7,9 +7,11 @@ pub mod attention_mean;
 pub mod attention_norm;
 pub mod attention_rollout;
 pub mod gradient_x_attention;
+mod pooling;
 
 use crate::{Parameter, Question, RawAttribution, RawScores};
 use exegete_core::{Array, Axis, Error, Result, Role, Rules, Site, SiteInfo};
+use pooling::Pooling;
 
 /// Which layer and which head, for methods that look at one.
 const PARAMETERS: [Parameter; 2] = [
@@ -17,31 +19,54 @@ const PARAMETERS: [Parameter; 2] = [
     Parameter::count("head", 0..=9_999, None, "one head, from 0; the mean over all unless said"),
 ];
 
+/// How a model pays attention.
+enum Attention {
+    /// Tokens to tokens: the weights of each layer, and the number of heads.
+    Between(Vec<Site>, usize),
+    /// The text as a whole to its words, once.
+    Pooling(Pooling),
+}
+
+impl Attention {
+    /// What a model has before the target, or what it lacks.
+    fn of(job: &Question<'_>) -> Result<Self> {
+        let sites = job.open()?.sites();
+        // What lies behind a target inside the model has no part in it.
+        let last = sites.order(job.target.last_site(sites)?);
+        let before: Vec<&SiteInfo> =
+            sites.with_role(Role::Weights).filter(|info| sites.order(info.site) <= last).collect();
+        let map = |info: &&SiteInfo| match info.axes[..] {
+            [Axis::Head(count), Axis::Token, Axis::Token] => Some((info.site, count)),
+            _ => None,
+        };
+        let (maps, heads): (Vec<Site>, Vec<usize>) = before.iter().filter_map(map).unzip();
+        match (heads.first(), Pooling::of(&before)) {
+            (Some(&heads), _) => Ok(Self::Between(maps, heads)),
+            (None, Some(pooling)) => Ok(Self::Pooling(pooling)),
+            (None, None) => Err(Error::Unsupported(format!(
+                "{} has no attention maps before the target {}",
+                job.card().name,
+                job.target
+            ))),
+        }
+    }
+}
+
 /// The attention weights of each layer and the number of heads, where the model has self-attention at all.
 fn weights(job: &Question<'_>) -> Result<(Vec<Site>, usize)> {
-    let sites = job.open()?.sites();
-    // What lies behind a target inside the model has no part in it.
-    let last = sites.order(job.target.last_site(sites)?);
-    let before = sites.with_role(Role::Weights).filter(|info| sites.order(info.site) <= last);
-    let map = |info: &SiteInfo| match info.axes[..] {
-        [Axis::Head(count), Axis::Token, Axis::Token] => Some((info.site, count)),
-        _ => None,
-    };
-    let (maps, heads): (Vec<Site>, Vec<usize>) = before.filter_map(map).unzip();
-    match heads.first() {
-        Some(&heads) => Ok((maps, heads)),
-        None => Err(Error::Unsupported(format!(
-            "{} has no attention maps before the target {}",
-            job.card().name,
-            job.target
+    match Attention::of(job)? {
+        Attention::Between(maps, heads) => Ok((maps, heads)),
+        Attention::Pooling(_) => Err(Error::Unsupported(format!(
+            "{} has no self-attention, from words to words: it weighs words once, for the text as a whole; attention and \
+             gradient_x_attention read those weights",
+            job.card().name
         ))),
     }
 }
 
 /// Every layer's attention probabilities, each \[N, T, T\].
-fn maps(job: &Question<'_>) -> Result<Vec<Array>> {
-    let sites = weights(job)?.0;
-    Ok(job.read_own(&sites, &[], Rules::Gradient)?.values)
+fn maps(job: &Question<'_>, sites: &[Site]) -> Result<Vec<Array>> {
+    Ok(job.read_own(sites, &[], Rules::Gradient)?.values)
 }
 
 /// The token whose attention is read: the one that the target is about, else the first, which classifiers read.
@@ -71,11 +96,12 @@ fn attended(job: &Question<'_>, site: Option<Site>, scores: Vec<f64>) -> RawAttr
 }
 
 /// A layer that exists; the last where none is given.
-fn layer(given: Option<usize>, maps: &[Site]) -> Result<usize> {
-    let last = maps.len().saturating_sub(1);
+fn layer(given: Option<usize>, count: usize) -> Result<usize> {
+    let last = count.saturating_sub(1);
     match given {
         Some(layer) if layer > last => {
-            Err(Error::Request(format!("layer={layer}: the model has layers 0 to {last}")))
+            let has = if last == 0 { "one layer, 0".into() } else { format!("layers 0 to {last}") };
+            Err(Error::Request(format!("layer={layer}: the model has {has}")))
         }
         given => Ok(given.unwrap_or(last)),
     }
@@ -85,7 +111,8 @@ fn layer(given: Option<usize>, maps: &[Site]) -> Result<usize> {
 fn head(given: Option<usize>, heads: usize) -> Result<Option<usize>> {
     match given {
         Some(head) if head >= heads => {
-            Err(Error::Request(format!("head={head}: the model has heads 0 to {}", heads - 1)))
+            let has = if heads == 1 { "one head, 0".into() } else { format!("heads 0 to {}", heads - 1) };
+            Err(Error::Request(format!("head={head}: the model has {has}")))
         }
         given => Ok(given),
     }

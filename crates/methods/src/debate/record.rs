@@ -2,7 +2,7 @@
 
 use super::Experiment;
 use super::share::RANKINGS;
-use exegete_core::report::Record;
+use exegete_core::report::ReportRow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -109,8 +109,8 @@ impl TextRecord {
     }
 
     /// As it stands in a report: the fields of what was run, in one order.
-    pub fn written(&self, labels: &dyn Fn(usize) -> String, ran: &dyn Fn(Experiment) -> bool) -> Record {
-        let mut fields = Record::default()
+    pub fn written(&self, labels: &dyn Fn(usize) -> String, ran: &dyn Fn(Experiment) -> bool) -> ReportRow {
+        let mut fields = ReportRow::default()
             .with("tokens", json!(self.tokens))
             .with("alpha", json!(self.alpha))
             .with("predicted", labels(self.predicted));

@@ -23,6 +23,7 @@ mod sensitivity;
 pub(crate) mod sentence;
 mod stability;
 mod sufficiency;
+mod swap;
 
 pub(crate) use leave_one_out::SIGNIFICANCE;
 pub(crate) use ranking::shuffled;
@@ -33,12 +34,13 @@ use check::{Check, Look, Ruling, verdict};
 use exegete_core::report::Checks;
 use exegete_core::{Error, Result};
 
-/// Every check, worst failure first: scores that say nothing, numbers that are not what they claim, an order that chance
+/// Every check, worst failure first: scores that say nothing, another answer, numbers that are not what they claim, an order that chance
 /// would match, scores that ignore what was learned, parts that do not suffice, disagreement with leave-one-out, slopes
 /// that foretell nothing, and at last what moves too easily. The headline is the first that has one; flip has no failure.
 const CHECKS: &[Check] = &[
     flip::CHECK,
     equal::CHECK,
+    swap::CHECK,
     completeness::CHECK,
     completeness::CANCELLING,
     comprehensiveness::CHECK,

@@ -107,7 +107,7 @@ impl Method for DeepLift {
         }
         let totals = by_site.iter().map(|all| mean(all)).collect::<Result<Vec<Array>>>()?;
         for (&site, total) in sites.iter().zip(&totals).skip(1) {
-            let (sum, size) = sum_and_size(job.info(site)?, total);
+            let (sum, size) = sum_and_size(job, site, total)?;
             claim.layers.push((site, sum, size));
         }
         let mut explained = RawAttribution::new(found(totals.into_iter().next())?, Reduce::Sum);

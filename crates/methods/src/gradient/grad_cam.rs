@@ -2,6 +2,7 @@
 //! explanations from deep networks via gradient-based localization*, 2017, with text as the one spatial dimension.
 
 use crate::parameter::{Parameter, name_of, names};
+use crate::question::spread;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Question, RawAttribution, RawScores};
 use exegete_core::{Array, Axis, Error, Result, Role, Rules, Site, SiteInfo};
@@ -57,8 +58,17 @@ impl Method for GradCam {
         if !convolved.is_empty() {
             return Ok(convolved);
         }
-        let layers = sites.with_role(Role::LayerOutput).filter(before);
-        Ok(vec![layers.last().map_or(job.site, |info| info.site)])
+        // Sentences are positions, too, but say less of where something is than words do.
+        let of_words = |info: &&SiteInfo| !info.axes.contains(&Axis::Sentence);
+        let layers = sites.with_role(Role::LayerOutput).filter(before).filter(of_words);
+        let none = || {
+            Error::Request(format!(
+                "grad_cam looks at convolutions or at a layer's output, and none lies before {}; place=words looks at the \
+                 word vectors, --site anywhere else",
+                job.target
+            ))
+        };
+        layers.last().map(|info| vec![info.site]).ok_or_else(none)
     }
 
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
@@ -71,18 +81,30 @@ impl Method for GradCam {
             // What is no number stays none, which `f64::max` would make 0.
             scores.iter_mut().filter(|score| **score <= 0.0).for_each(|score| *score = 0.0);
         }
-        let tokens = shared(&scores, job.encoded().len());
+        let tokens = spread(info.axes[axis], job.encoded(), &scores).unwrap_or_default();
         let note = self.relu.then(|| "scores say how much, not which way".to_owned());
         let mut explained = RawAttribution::of(RawScores::Tokens(tokens)).note(note);
+        explained = explained.note(elsewhere(info.axes[axis], site));
         (explained.site, explained.unsigned) = (Some(site), self.relu);
         Ok(explained)
     }
 }
 
+/// What the reader must know of a place that does not have every token.
+fn elsewhere(axis: Axis, site: Site) -> Option<String> {
+    match axis {
+        Axis::FieldToken(field) | Axis::FieldContent(field) => {
+            let field = ["first", "second"].get(field as usize).copied().unwrap_or("one");
+            Some(format!("{site} has the {field} text only; words of the other have no score there"))
+        }
+        Axis::Sentence => Some(format!("{site} has sentences; the words of one share its score equally")),
+        _ => None,
+    }
+}
+
 /// The axis of positions, or why a place has no positions with channels.
 fn positions(info: &SiteInfo) -> Result<usize> {
-    let is_position = |axis: &Axis| matches!(axis, Axis::Token | Axis::Window(_));
-    let found: Vec<usize> = (0..info.axes.len()).filter(|&at| is_position(&info.axes[at])).collect();
+    let found: Vec<usize> = (0..info.axes.len()).filter(|&at| info.axes[at].is_position()).collect();
     let channels = |axis: &Axis| matches!(axis, Axis::Head(_) | Axis::Neuron(_));
     let why = match (&found[..], info.role) {
         (_, Role::Outputs) => "is the model's answer",
@@ -115,28 +137,22 @@ fn cam(values: &Array, slopes: &Array, axis: usize) -> Vec<f64> {
     scores
 }
 
-/// One score a token: where there are fewer positions, each is a window of as many tokens as are missing and one, which share
-/// its score equally.
-fn shared(positions: &[f64], tokens: usize) -> Vec<f64> {
-    let width = (tokens + 1).saturating_sub(positions.len()).max(1);
-    let mut scores = vec![0.0; tokens];
-    for (position, score) in positions.iter().enumerate() {
-        let read = scores.iter_mut().skip(position).take(width);
-        read.for_each(|own| *own += score / width as f64);
-    }
-    scores
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exegete_core::Encoded;
     use exegete_testkit::{Of, close};
 
     #[test]
     fn windows_share_what_they_get() {
-        close("windows of two", &shared(&[1.0, 0.0, 2.0], 4), &[0.5, 0.5, 1.0, 1.0], Of::Size(1.0), 1e-12);
-        close("tokens", &shared(&[1.0, 0.0, 2.0], 3), &[1.0, 0.0, 2.0], Of::Size(1.0), 1e-12);
-        close("one window", &shared(&[3.0], 3), &[1.0; 3], Of::Size(1.0), 1e-12);
+        let text = |count: u32| Encoded::from_ids(&(0..count).collect::<Vec<_>>());
+        let near = |axis: Axis, tokens: u32, scores: &[f64], expected: &[f64]| {
+            let found = spread(axis, &text(tokens), scores).unwrap();
+            close(&axis.to_string(), &found, expected, Of::Size(1.0), 1e-12);
+        };
+        near(Axis::Window(2), 4, &[1.0, 0.0, 2.0], &[0.5, 0.5, 1.0, 1.0]);
+        near(Axis::Token, 3, &[1.0, 0.0, 2.0], &[1.0, 0.0, 2.0]);
+        near(Axis::Window(3), 3, &[3.0], &[1.0; 3]);
     }
 
     /// Two heads of one unit are two channels: w = (1, 2), and the positions have (1, 2) and (3, 4).

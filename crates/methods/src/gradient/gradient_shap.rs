@@ -107,7 +107,7 @@ impl Method for GradientShap {
             let draw = |_| (random.random_range(0..paths.len()), random.random::<f64>());
             let drawn: Vec<(usize, f64)> = (0..BATCH.min(goal - sums.count)).map(draw).collect();
             for product in products(job, &paths, &drawn)? {
-                let tokens = Reduce::Sum.tokens(info, &product).unwrap_or_default();
+                let tokens = Reduce::Sum.tokens(info, job.encoded(), &product).unwrap_or_default();
                 sums.tokens.resize(tokens.len(), (0.0, 0.0));
                 sums.tokens.iter_mut().zip(&tokens).for_each(|(s, v)| *s = (s.0 + v, s.1 + v * v));
                 sums.values.iter_mut().zip(&product.data).for_each(|(s, &v)| *s += f64::from(v));

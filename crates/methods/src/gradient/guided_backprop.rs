@@ -32,6 +32,11 @@ impl Method for Guided {
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let mut found = job.read_own(&[], &[job.site], self.rules)?;
         // The sum over a word vector is zero wherever a layer norm follows, so its length is what can be shown.
-        Ok(RawAttribution::new(found.gradients.swap_remove(0), Reduce::L2))
+        let cells = job.open()?.sites().iter().any(|info| info.in_steps);
+        let note = cells.then(|| {
+            "recurrent cells have no rectifiers: their sigmoids and tanh pass back the plain gradient"
+                .to_owned()
+        });
+        Ok(RawAttribution::new(found.gradients.swap_remove(0), Reduce::L2).note(note))
     }
 }

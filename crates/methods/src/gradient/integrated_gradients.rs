@@ -119,10 +119,10 @@ fn adaptive(job: &Question<'_>, info: &SiteInfo, line: &Line, tolerance: f64) ->
     let at = |alpha: f64| found(growing.next().iter().position(|&a| a == alpha)).map(|i| first.values[i]);
     let difference = at(1.0)? - at(0.0)?;
     let products = |gradients: Vec<Array>| gradients.into_iter().map(|g| times(g, &delta));
-    growing.add(products(first.gradients), |values| tokens(info, values));
+    growing.add(products(first.gradients), |values| tokens(job, info, values));
     loop {
         let [scores, before] = growing.levels()?;
-        let (now, before) = (tokens(info, &scores), tokens(info, &before));
+        let (now, before) = (tokens(job, info, &scores), tokens(job, info, &before));
         let gap = Completeness::new(now.iter().copied(), difference).gap;
         let largest = now.iter().fold(0.0, |top: f64, v| top.max(v.abs()));
         let change = share(largest_change(&now, &before), largest);
@@ -139,12 +139,12 @@ fn adaptive(job: &Question<'_>, info: &SiteInfo, line: &Line, tolerance: f64) ->
             return Ok(Integral { scores, difference, points, change: Some(change), note });
         }
         let more = line.points(job, growing.next())?.gradients;
-        growing.add(products(more), |values| tokens(info, values));
+        growing.add(products(more), |values| tokens(job, info, values));
     }
 }
 
-fn tokens(info: &SiteInfo, values: &Array) -> Vec<f64> {
-    let sums = Reduce::Sum.tokens(info, values);
+fn tokens(job: &Question<'_>, info: &SiteInfo, values: &Array) -> Vec<f64> {
+    let sums = Reduce::Sum.tokens(info, job.encoded(), values);
     sums.unwrap_or_else(|| values.data.iter().map(|&v| f64::from(v)).collect())
 }
 

@@ -20,7 +20,12 @@ pub const INFO: Info = Info {
     prose: include_str!("lrp.md"),
     parameters: &[
         Parameter::choice("rule", &names(&RULES), "how relevance is shared among inputs"),
-        Parameter::number("epsilon", POSITIVE, Some(1e-6), "with `rule=epsilon`: larger drops what is weak"),
+        Parameter::number(
+            "epsilon",
+            POSITIVE,
+            Some(1e-6),
+            "with `rule=epsilon`: larger drops what is weak; 0.001 unless said where a model has recurrent cells",
+        ),
         Parameter::choice(
             "bias",
             &names(&BIASES),
@@ -65,12 +70,19 @@ const RULES: [(&str, Formula); 4] = [
 /// Whether inputs share what a bias would take.
 const BIASES: [(&str, bool); 2] = [("share", false), ("spread", true)];
 
+/// ε where a model has recurrent cells and the user names none: L. Arras, G. Montavon, K.-R. Müller, W. Samek, *Explaining
+/// recurrent neural network predictions in sentiment analysis*, 2017.
+const CELLS_EPSILON: f64 = 0.001;
+
 struct Propagation {
     rule: LrpRule,
+    /// Whether the user said how large ε is.
+    given: bool,
 }
 
 impl Propagation {
     fn new(arguments: &mut Arguments) -> Result<Self> {
+        let given = arguments.is_given("epsilon");
         let rule = match arguments.choice("rule", &RULES)? {
             Formula::Epsilon => {
                 let epsilon = arguments.number("epsilon")?;
@@ -85,7 +97,17 @@ impl Propagation {
             Formula::AlphaBeta => LrpRule::AlphaBeta(arguments.number("alpha")?),
             Formula::ZPlus => LrpRule::ZPlus,
         };
-        Ok(Self { rule })
+        Ok(Self { rule, given })
+    }
+
+    /// The rule with the ε that suits the model.
+    fn suited(&self, job: &Question<'_>) -> Result<LrpRule> {
+        let cells = job.open()?.sites().iter().any(|info| info.in_steps);
+        Ok(match self.rule {
+            LrpRule::Epsilon(_) if cells && !self.given => LrpRule::Epsilon(CELLS_EPSILON),
+            LrpRule::Spread(_) if cells && !self.given => LrpRule::Spread(CELLS_EPSILON),
+            rule => rule,
+        })
     }
 }
 
@@ -110,7 +132,8 @@ impl Method for Propagation {
                 job.target
             )));
         }
-        let rules = Rules::Lrp(self.rule);
+        let rule = self.suited(job)?;
+        let rules = Rules::Lrp(rule);
         let mut sites = vec![job.site];
         sites.extend(job.cuts()?);
         job.check_path(&sites)?;
@@ -118,7 +141,10 @@ impl Method for Propagation {
         let Relevant { scores, claim } = job.driver.read_one(job.model, &job.row, &readout)?;
         let mut explained = RawAttribution::new(scores, Reduce::Sum);
         explained.claim = job.carries_all(job.site).then_some(claim);
-        Ok(explained)
+        Ok(match rule {
+            LrpRule::Epsilon(epsilon) | LrpRule::Spread(epsilon) => explained.with("epsilon", epsilon),
+            _ => explained,
+        })
     }
 }
 
@@ -150,7 +176,7 @@ impl Relevance<'_> {
                 claim.bias = Some(booked);
                 scores = Some(relevance);
             } else {
-                let (sum, size) = sum_and_size(job.info(site)?, &relevance);
+                let (sum, size) = sum_and_size(job, site, &relevance)?;
                 claim.layers.push((site, sum + booked, size));
             }
         }

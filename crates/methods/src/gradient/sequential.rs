@@ -1,4 +1,5 @@
-//! One path a token: only its own row goes from the baseline to the text, all others stay as the text has them.
+//! One path a token (a sentence, where a place has those): only its own row goes from the baseline to the text, all others
+//! stay as the text has them.
 //! J. Enguehard, *Sequential integrated gradients*, 2023.
 //!
 //! s_ij = (x_ij − x′_ij) · ∫₀¹ ∂F/∂x_ij (xⁱ + α(x − xⁱ)) dα, with xⁱ the text whose row i is the baseline's. So Σ_j s_ij =
@@ -9,16 +10,16 @@ use super::path::{Line, Sum, found, times};
 use crate::Question;
 use crate::quadrature::QuadratureRule;
 use exegete_core::{
-    Array, Axis, Change, Edit, Error, Explaining, Explanation, Pass, Pick, Plan, Readout, Result, Row, Rules,
+    Array, Change, Edit, Error, Explaining, Explanation, Pass, Pick, Plan, Readout, Result, Row, Rules,
 };
 use std::collections::HashMap;
 
 /// What the paths from each baseline bring.
 pub(super) fn integrals(job: &Question<'_>, effort: Effort) -> Result<Vec<Integral>> {
     let info = job.info(job.site)?;
-    let axis = info.axes.iter().rposition(|axis| *axis == Axis::Token).ok_or_else(|| {
+    let axis = info.axes.iter().rposition(|axis| axis.is_position()).ok_or_else(|| {
         Error::Request(format!(
-            "path=sequential needs a place with one entry a token, and {} has none; choose another site",
+            "path=sequential needs a place with positions of the text, and {} has none; choose another site",
             job.site
         ))
     })?;

@@ -143,6 +143,7 @@ impl<'a> Table<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Masker;
     use exegete_core::{Driver, Example, Model, Row, Target};
     use exegete_testkit::Toy;
 
@@ -152,6 +153,7 @@ mod tests {
         let (toy, driver) = (Toy::default(), Driver::default());
         let row = Row::new(toy.encoded(&Example::text("not a good film")).unwrap());
         let question = Question::new(&toy, &driver, row, Target::class(1));
+        let question = Question { masker: Some(Masker::Zero), ..question };
         let mut game = PerturbedPredictions::new(&question);
         let mut table = Table::new(&mut game).unwrap();
         assert_eq!((table.rows(), driver.spent().forward_rows), (2, 2));

@@ -28,7 +28,7 @@ pub const INFO: Info = Info {
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Predictions,
-    new: New::Scores(|arguments| Ok(Box::new(PartitionShap(Rows::new(arguments)?)))),
+    new: New::Scores(|arguments| Ok(Box::new(PartitionShap(SetCount::new(arguments)?)))),
 };
 
 /// The most rows where the user does not say.
@@ -41,14 +41,14 @@ const LESS: f64 = 0.25;
 
 /// How many sets are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
+pub enum SetCount {
     /// At most these, spent as well as we know how.
     Budget(usize),
     /// These, in the order of the other library.
     Fixed(usize),
 }
 
-impl Rows {
+impl SetCount {
     fn new(arguments: &mut Arguments) -> Result<Self> {
         match (arguments.optional_count("samples")?, arguments.count("budget")?) {
             (Some(_), _) if arguments.is_given("budget") => {
@@ -60,13 +60,13 @@ impl Rows {
     }
 }
 
-struct PartitionShap(Rows);
+struct PartitionShap(SetCount);
 
 impl Method for PartitionShap {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         match self.0 {
-            Rows::Budget(budget) => params([("budget", budget.into())]),
-            Rows::Fixed(samples) => params([("samples", samples.into())]),
+            SetCount::Budget(budget) => params([("budget", budget.into())]),
+            SetCount::Fixed(samples) => params([("samples", samples.into())]),
         }
     }
 
@@ -83,7 +83,7 @@ impl Method for PartitionShap {
                 tree.cost()
             )
         };
-        let key = if matches!(self.0, Rows::Budget(_)) { "budget" } else { "samples" };
+        let key = if matches!(self.0, SetCount::Budget(_)) { "budget" } else { "samples" };
         let note = (evenly > 0).then(|| note(key));
         Ok(shares.explained(job).note(note))
     }
@@ -93,7 +93,7 @@ impl Method for PartitionShap {
     }
 
     fn most_rows(&self, units: usize) -> Option<usize> {
-        let (Rows::Budget(rows) | Rows::Fixed(rows)) = self.0;
+        let (SetCount::Budget(rows) | SetCount::Fixed(rows)) = self.0;
         Some(rows.min(all_sets(units)))
     }
 }
@@ -102,7 +102,7 @@ impl Method for PartitionShap {
 pub fn shares(
     game: &mut dyn Game,
     tree: &Tree,
-    rows: Rows,
+    rows: SetCount,
     random: ChaCha8Rng,
 ) -> Result<(ShapleyShares, usize)> {
     if tree.players() != game.players() {
@@ -111,9 +111,9 @@ pub fn shares(
     }
     let mut table = Table::new(game)?;
     let Estimate { values, errors, even } = match rows {
-        Rows::Fixed(samples) => best_first(&mut table, tree, samples, random)?,
-        Rows::Budget(budget) if tree.cost() <= budget as f64 => all(&mut table, tree, random)?,
-        Rows::Budget(budget) => thrifty(&mut table, tree, budget, random)?,
+        SetCount::Fixed(samples) => best_first(&mut table, tree, samples, random)?,
+        SetCount::Budget(budget) if tree.cost() <= budget as f64 => all(&mut table, tree, random)?,
+        SetCount::Budget(budget) => thrifty(&mut table, tree, budget, random)?,
     };
     let evenly = even.iter().filter(|even| **even).count();
     Ok((ShapleyShares::sampled(values, errors, table.rows(), &table), evenly))

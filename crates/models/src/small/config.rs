@@ -56,11 +56,11 @@ pub enum SmallHead {
 /// A checked config of a small model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SmallConfig {
-    /// One of [`KINDS`].
+    /// The kind of model, one of [`KINDS`].
     pub kind: String,
-    /// What makes states.
+    /// What makes states of words.
     pub encoder: SmallEncoder,
-    /// What weighs them.
+    /// What weighs the states.
     pub attention: SmallAttention,
     /// What it reads and answers.
     pub head: SmallHead,
@@ -78,7 +78,7 @@ pub struct SmallConfig {
     pub lowercase: bool,
     /// Class names in the order of the logits.
     pub labels: Vec<String>,
-    /// Dropout while training.
+    /// The rates of dropout while training, shares from 0 to 1.
     pub dropout: Rates,
     /// The file as it was read, for the fingerprint.
     pub source: String,

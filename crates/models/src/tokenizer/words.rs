@@ -191,7 +191,7 @@ impl WordTokenizer {
         if given != own {
             return Err(Error::Input(format!("{given} weights for a text of {own} words")));
         }
-        if weights.iter().any(|&weight| !(weight >= 0.0)) || (sum - 1.0).abs() > WEIGHTS_SUM {
+        if weights.iter().any(|weight| weight.is_nan() || *weight < 0.0) || (sum - 1.0).abs() > WEIGHTS_SUM {
             return Err(Error::Input(format!(
                 "weights must be numbers from 0 up that sum to 1, not to {sum}"
             )));

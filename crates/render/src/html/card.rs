@@ -1,4 +1,4 @@
-//! The evidence card.
+//! The evidence card as HTML.
 
 use super::chart::chart;
 use crate::evidence::{Chart, Line, lines};

@@ -1,4 +1,4 @@
-//! Small line charts.
+//! Small line charts as pictures in a page.
 
 use crate::evidence::Chart;
 use crate::figures::{figure, share};

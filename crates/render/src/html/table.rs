@@ -4,8 +4,13 @@ use crate::figures::fixed;
 use crate::markup::{Escaped, minus};
 use exegete_core::report::{Cell, Table};
 
-/// Title, columns, notes.
-pub(super) fn table(table: &Table) -> String {
+/// A table with its title, pictures, columns and notes.
+pub(super) fn table(table: &Table, plots: &str) -> String {
+    format!("<h1>{}</h1>\n{plots}{}", Escaped(&table.title), body(table))
+}
+
+/// The columns of a table and its notes, without a heading.
+pub(super) fn body(table: &Table) -> String {
     let head = |(index, head): (usize, &String)| {
         let words = table.rows.iter().any(|row| matches!(row.get(index), Some(Cell::Word(_))));
         format!("<th{}>{}</th>", if words { "" } else { " class=\"number\"" }, Escaped(head))
@@ -17,8 +22,7 @@ pub(super) fn table(table: &Table) -> String {
         |row: &Vec<Cell>| format!("<tr>{}</tr>\n", row.iter().zip(&decimals).map(cell).collect::<String>());
     let rows: String = table.rows.iter().map(row).collect();
     format!(
-        "<h1>{}</h1>\n<div class=\"wide\"><table class=\"table\">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n{}",
-        Escaped(&table.title),
+        "<div class=\"wide\"><table class=\"table\">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n{}",
         super::notes(&table.notes)
     )
 }

@@ -39,7 +39,7 @@ fn around(text: &str, after: bool, before: bool) -> Vec<Stretch<'_>> {
     parts.into_iter().map(|part| Stretch::new(part, Mark::Plain)).collect()
 }
 
-/// Where words begin.
+/// The places where words begin, in bytes.
 fn words(text: &str) -> impl Iterator<Item = usize> {
     let mut space = true;
     text.char_indices().filter_map(move |(at, c)| {

@@ -1,9 +1,9 @@
 //! Bars with the intervals of their values.
 
-use super::measure::{clipped, width};
 use super::{AGAINST, FOR, MARGIN, MOST, ROW, SIZE, Sheet};
 use crate::figures::{column_decimals, error, signed};
 use crate::markup::minus;
+use crate::measure::{clipped, width};
 use crate::scale::Scale;
 use crate::ties::{left_out, places, reach};
 use exegete_core::report::Attribution;
@@ -24,7 +24,7 @@ pub(super) struct Bar {
     pub(super) told: String,
 }
 
-/// Where bars stand.
+/// The places where bars stand.
 struct Frame {
     left: f64,
     right: f64,

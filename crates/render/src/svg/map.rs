@@ -1,9 +1,9 @@
 //! Tokens × sites as a grid.
 
-use super::measure::width;
 use super::{MARGIN, ROW, SIZE, Sheet, fill, head};
 use crate::figures::figure;
 use crate::map::{Heads, Shown, asked, shown};
+use crate::measure::width;
 use crate::scale::Scale;
 use exegete_core::report::{Map, MapLayer};
 
@@ -12,7 +12,7 @@ const LISTED: usize = 256;
 /// Between the tokens' names and their cells.
 const GAP: f64 = 8.0;
 
-/// Where cells stand.
+/// The places where cells stand.
 struct Frame {
     left: f64,
     step: f64,

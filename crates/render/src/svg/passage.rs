@@ -2,9 +2,9 @@
 
 mod order;
 
-use super::measure::width;
 use super::{AGAINST, FOR, MARGIN, Sheet, fill};
 use crate::markup::Escaped;
+use crate::measure::width;
 use crate::passage::passages as of;
 use crate::scale::Scale;
 use crate::visible::{runs_left, visible};

@@ -1,4 +1,4 @@
-//! The evidence card.
+//! The evidence card as lines of text.
 
 use super::paint::Span;
 use super::screen::Screen;

@@ -9,7 +9,7 @@ const NARROW: usize = 18;
 /// Lines of a cell before the rest of it is left out.
 const LINES: usize = 10;
 
-/// One column's head.
+/// The head of one column, and how its cells stand.
 pub(super) struct Column {
     head: Span,
     right: bool,
@@ -17,12 +17,12 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// Numbers stand right.
+    /// A column of numbers, which stand on the right.
     pub(super) fn number(head: &str) -> Self {
         Self { head: Span::faint(head), right: true, breaks: false }
     }
 
-    /// Words stand left.
+    /// A column of words, which stand on the left.
     pub(super) fn word(head: &str) -> Self {
         Self { head: Span::faint(head), right: false, breaks: false }
     }

@@ -13,7 +13,7 @@ pub(super) enum Tone {
     Faint,
     /// What should be known.
     Warning,
-    /// What went wrong.
+    /// Something that went wrong.
     Failure,
     /// A bar for the target.
     For,

@@ -6,7 +6,7 @@ use super::screen::Screen;
 use crate::figures::fixed;
 use exegete_core::report::{Cell, Table};
 
-/// Title, columns, notes.
+/// A table with its title, columns and notes.
 pub(super) fn table(screen: &mut Screen, table: &Table) {
     screen.line(0, 2, &[Span::strong(&table.title)]);
     let mut grid = Grid::new(2, 2);

@@ -3,8 +3,8 @@
 use super::samples::{self, HOSTILE, all_checks, attribution, edits, map, report, rule, verdict};
 use exegete_core::Field;
 use exegete_core::report::{
-    Attribution, Bounded, Cell, Chance, Edited, Edits, Finding, Item, Judgement, Record, Report, Rows, Rule,
-    RuleStep, Swap, Table, UnitText,
+    Attribution, Bounded, Cell, Chance, Edited, Edits, Finding, Item, Judgement, Picture, Report, ReportRow,
+    Rows, Rule, RuleStep, Shape, Swap, Table, UnitText,
 };
 use exegete_render::{Format, RenderOptions, read, render};
 use proptest::prelude::*;
@@ -111,6 +111,25 @@ fn edited() -> impl Strategy<Value = Edits> {
     )
 }
 
+/// Any shape of any columns.
+fn pictured() -> impl Strategy<Value = Picture> {
+    let shape = prop_oneof![
+        Just(Shape::Histogram),
+        Just(Shape::Boxes),
+        Just(Shape::Violins),
+        Just(Shape::Scatter),
+        Just(Shape::Lines),
+        Just(Shape::Bars),
+        Just(Shape::Grid),
+        Just(Shape::Words),
+    ];
+    let column = || prop_oneof!["[a-d]", "[a-d]", text(), Just("a.value".to_owned())];
+    let maybe = || prop::option::of(column());
+    (shape, column(), maybe(), maybe(), maybe(), text()).prop_map(|(shape, x, y, series, of, title)| {
+        Picture { shape, x, y, series, of, x_title: Some(title.clone()), y_title: None, title }
+    })
+}
+
 /// Objects with any fields, in any order.
 fn objects() -> impl Strategy<Value = Rows> {
     let value = prop_oneof![
@@ -122,13 +141,10 @@ fn objects() -> impl Strategy<Value = Rows> {
             .prop_map(|(value, lower, upper)| json!({"value": value, "lower": lower, "upper": upper})),
         (text(), number()).prop_map(|(key, value)| json!({key: [value]})),
     ];
-    let row = prop::collection::vec((prop_oneof!["[a-d]", text()], value), 0..5).prop_map(Record);
-    (text(), text(), prop::collection::vec(row, 0..5)).prop_map(|(name, title, rows)| Rows {
-        notes: vec![title.clone()],
-        name,
-        title,
-        rows,
-        ..Rows::default()
+    let row = prop::collection::vec((prop_oneof!["[a-d]", text()], value), 0..5).prop_map(ReportRow);
+    let pictures = prop::collection::vec(pictured(), 0..3);
+    (text(), text(), prop::collection::vec(row, 0..5), pictures).prop_map(|(name, title, rows, pictures)| {
+        Rows { notes: vec![title.clone()], name, title, rows, pictures }
     })
 }
 
@@ -261,6 +277,7 @@ fn assert_inert(markup: &str) {
         "polyline",
         "polygon",
         "g",
+        "path",
     ];
     for tag in markup.split('<').skip(1) {
         let name = tag.trim_start_matches('/').split([' ', '>', '/']).next().unwrap_or_default();

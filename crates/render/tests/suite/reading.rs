@@ -156,6 +156,7 @@ fn maps_and_tables_are_checked_too() {
         ("map", "\"token_values\":[", "\"token_values\":[1.5,", "layers[0].token_values"),
         ("experiment", "\"name\":\"heads\"", "\"name\":\"\"", "'rows' has no 'name'"),
         ("experiment", "\"verdict\":\"says_nothing\"", "\"verdict\":\"\"", "no 'verdict'"),
+        ("pictures", "\"series\":\"arm\"", "\"series\":\"arms\"", "names the column 'arms'"),
         ("table", "\"columns\":[", "\"columns\":[\"more\",", "'rows[0]' has 4 entries, but 'columns' has 5"),
     ] {
         let (_, report) = samples::named().into_iter().find(|(other, _)| *other == name).unwrap();

@@ -4,6 +4,7 @@ mod evidence;
 mod experiment;
 mod found;
 mod maps;
+mod pictures;
 
 pub(crate) use evidence::{all_checks, failing, few_checks};
 use exegete_core::report::{
@@ -33,6 +34,7 @@ pub(crate) fn named() -> Vec<(&'static str, Report)> {
         ("reduction", report([Item::Edits(Box::new(found::reduction()))])),
         ("no_edits", report([found::missed(), found::nothing()].map(|edits| Item::Edits(Box::new(edits))))),
         ("experiment", report(experiment::items())),
+        ("pictures", report(pictures::items())),
         ("empty", empty()),
         ("hostile", hostile()),
     ]
@@ -299,5 +301,5 @@ fn hostile() -> Report {
     item.subject.notes = vec!["<script>note</script>".to_owned()];
     let [rule, edits] = found::hostile();
     let [verdict, rows] = experiment::hostile();
-    report([Item::Attribution(Box::new(item)), rule, edits, verdict, rows])
+    report([Item::Attribution(Box::new(item)), rule, edits, verdict, rows, pictures::hostile()])
 }

@@ -111,7 +111,7 @@ impl<T: Scalar> Pulled<'_, T> {
     }
 }
 
-/// One part's memory.
+/// The memory that one part uses on its way back.
 struct Backward<'a, T> {
     part: &'a Part,
     /// The cotangents of hidden states and cells that a step hands to the one before.

@@ -15,7 +15,7 @@ pub(super) struct Schedule {
 /// Sequences that are computed together.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Its first row.
+    /// The first row that it has, counted from 0.
     pub(super) first: usize,
     /// How many rows it has.
     pub(super) rows: usize,

@@ -17,8 +17,7 @@ const NOTHING: f64 = 1e-9;
 
 /// Whether this is a rectifier straight after a linear layer.
 pub(super) fn applies<T: Real>(unary: Unary, sink: &Sink<'_, T>) -> bool {
-    let rectifies = matches!(unary, Unary::Relu | Unary::Gelu | Unary::GeluTanh | Unary::Silu);
-    rectifies && sink.producer(0).is_some_and(|node| matches!(node.op, Op::Linear))
+    unary.rectifies() && sink.producer(0).is_some_and(|node| matches!(node.op, Op::Linear))
 }
 
 /// To the linear layer: m⁻ in the texts' half, m⁺ − m⁻ in the other.

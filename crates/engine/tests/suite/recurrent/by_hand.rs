@@ -23,10 +23,10 @@ impl Toy {
         let column = |numbers: [f64; 4]| Tensor::new(gates, 1, numbers[..gates].to_vec());
         let weights = RecurrentWeights {
             reverse: false,
-            input: column([0.5, -0.3, 0.8, 0.2]).into(),
-            hidden: column([0.1, 0.4, -0.5, 0.3]).into(),
-            input_bias: row([0.1, 0.2, -0.1, 0.05]).into(),
-            hidden_bias: row([0.0, 0.1, 0.05, -0.05]).into(),
+            input: column(INPUT).into(),
+            hidden: column(HIDDEN).into(),
+            input_bias: row(INPUT_BIAS).into(),
+            hidden_bias: row(HIDDEN_BIAS).into(),
             start: None,
         };
         let texts = x.len() / 3;
@@ -128,6 +128,89 @@ fn a_gate_that_takes_its_half_is_noticed() {
     for ByHand { cell, relevance, .. } in BY_HAND {
         let (found, _, _) = Toy { halved: true, ..Toy::new(cell) }.relevance();
         assert!(check("halved", &found[..], &relevance[..], Of::Size(1.0), 1e-3).is_err());
+    }
+}
+
+const INPUT: [f64; 4] = [0.5, -0.3, 0.8, 0.2];
+const HIDDEN: [f64; 4] = [0.1, 0.4, -0.5, 0.3];
+const INPUT_BIAS: [f64; 4] = [0.1, 0.2, -0.1, 0.05];
+const HIDDEN_BIAS: [f64; 4] = [0.0, 0.1, 0.05, -0.05];
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// What each part of a sum gets of its relevance.
+fn shared<const N: usize>(parts: [f64; N], sum: f64, epsilon: f64, relevance: f64) -> [f64; N] {
+    parts.map(|part| part / (sum + epsilon.copysign(sum)) * relevance)
+}
+
+/// Relevance of an LSTM in numbers, without any tape. The fault takes the sum before the candidate for two layers, over the
+/// word and over the state, each with a stabiliser of its own after that of their sum.
+fn lstm_relevance(epsilon: f64, second_stabiliser: bool) -> [f64; 3] {
+    let (mut h, mut c, mut steps) = (0.0, 0.0, Vec::new());
+    for x in TEXT {
+        let part = |k: usize, h: f64| [INPUT[k] * x + INPUT_BIAS[k], HIDDEN[k] * h + HIDDEN_BIAS[k]];
+        let [i, f, g, o] = [0, 1, 2, 3].map(|k| part(k, h).iter().sum::<f64>());
+        let (i, f, o) = (sigmoid(i), sigmoid(f), sigmoid(o));
+        let (kept, new) = (f * c, i * g.tanh());
+        steps.push((x, h, part(2, h), g, kept, new));
+        c = kept + new;
+        h = o * c.tanh();
+    }
+    let value = 2.0 * h + 0.25;
+    let ([mut to_h], mut to_c, mut found) = (shared([2.0 * h], value, epsilon, value), 0.0, [0.0; 3]);
+    for (t, (x, before, parts, g, kept, new)) in steps.into_iter().enumerate().rev() {
+        let [to_kept, to_new] = shared([kept, new], kept + new, epsilon, to_c + to_h);
+        let own = [INPUT[2] * x, HIDDEN[2] * before];
+        [found[t], to_h] = match second_stabiliser {
+            false => shared(own, g, epsilon, to_new),
+            true => {
+                let [word, state] = shared(parts, g, epsilon, to_new);
+                [shared([own[0]], parts[0], epsilon, word)[0], shared([own[1]], parts[1], epsilon, state)[0]]
+            }
+        };
+        to_c = to_kept;
+    }
+    found
+}
+
+/// Relevance of a GRU in numbers. The fault adds the state's bias of the candidate outside of r ⊙ (…).
+fn gru_relevance(epsilon: f64, bias_outside: bool) -> [f64; 3] {
+    let (mut h, mut steps) = (0.0, Vec::new());
+    for x in TEXT {
+        let gate = |k: usize| sigmoid(INPUT[k] * x + INPUT_BIAS[k] + HIDDEN[k] * h + HIDDEN_BIAS[k]);
+        let (r, z) = (gate(0), gate(1));
+        let (inside, outside) = if bias_outside { (0.0, HIDDEN_BIAS[2]) } else { (HIDDEN_BIAS[2], 0.0) };
+        let u = HIDDEN[2] * h + inside;
+        let sum = INPUT[2] * x + INPUT_BIAS[2] + r * u + outside;
+        let (kept, new) = (z * h, (1.0 - z) * sum.tanh());
+        steps.push((x, h, r, u, sum, kept, new));
+        h = kept + new;
+    }
+    let value = 2.0 * h + 0.25;
+    let ([mut to_h], mut found) = (shared([2.0 * h], value, epsilon, value), [0.0; 3]);
+    for (t, (x, before, r, u, sum, kept, new)) in steps.into_iter().enumerate().rev() {
+        let [to_kept, to_new] = shared([kept, new], kept + new, epsilon, to_h);
+        let [word, to_u] = shared([INPUT[2] * x, r * u], sum, epsilon, to_new);
+        let [through] = shared([HIDDEN[2] * before], u, epsilon, to_u);
+        (found[t], to_h) = (word, to_kept + through);
+    }
+    found
+}
+
+/// The engine's relevance is the one in numbers, and either fault is noticed.
+#[test]
+fn a_second_stabiliser_and_a_bias_outside_are_noticed() {
+    for ByHand { cell, relevance, .. } in BY_HAND {
+        let numbers = |fault: bool| match cell {
+            RecurrentCell::Gru => gru_relevance(0.001, fault),
+            _ => lstm_relevance(0.001, fault),
+        };
+        let (found, _, _) = Toy::new(cell).relevance();
+        close("in numbers", &found[..], &numbers(false)[..], Of::Size(1.0), 1e-12);
+        close("as worked by hand", &numbers(false)[..], &relevance[..], Of::Size(1.0), 1e-6);
+        assert!(check("a fault", &numbers(true)[..], &relevance[..], Of::Size(1.0), 2e-4).is_err());
     }
 }
 

@@ -57,6 +57,13 @@ impl BenchMachine {
     }
 }
 
+impl TileReport {
+    /// The tile as rows × vectors, such as 12 × 2.
+    pub(super) fn shape(&self) -> String {
+        format!("{} × 2", self.rows)
+    }
+}
+
 impl From<TileInfo> for TileReport {
     fn from(info: TileInfo) -> Self {
         let TileInfo { instructions, bits, rows, columns, panel_bytes, block_bytes } = info;

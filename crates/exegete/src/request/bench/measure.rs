@@ -9,6 +9,7 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -29,6 +30,8 @@ pub struct Figure {
     pub flops: u64,
     /// The most bytes of activations alive at once.
     pub peak_bytes: usize,
+    /// Bytes of weights that were read, where reading them is half of the work.
+    pub weights_bytes: Option<usize>,
     /// Tokens of each row.
     pub lengths: Vec<usize>,
     /// How many times faster than the plain way, where there is one.
@@ -84,6 +87,7 @@ fn best(setup: &Setup, runs: usize, work: impl Fn(&Driver) -> Result<()>) -> Res
         product_gflops: mean(&products),
         flops: spent.flops,
         peak_bytes: spent.peak_bytes,
+        weights_bytes: None,
         lengths: Vec::new(),
         ratio: None,
         note: None,
@@ -96,7 +100,18 @@ fn forward(setup: &Setup, name: &'static str, lengths: &[usize]) -> Result<Figur
     let runs = if lengths.len() == 1 { 4 * setup.runs } else { setup.runs };
     let figure = best(setup, runs, |driver| forwards(driver, &*setup.model, &rows))?;
     let work = format!("forward, {}", shape(&rows));
-    Ok(Figure { name, work, lengths: lengths_of(&rows), ..figure })
+    let weights_bytes = if lengths.len() == 1 { read_weights(&*setup.model) } else { None };
+    Ok(Figure { name, work, weights_bytes, lengths: lengths_of(&rows), ..figure })
+}
+
+/// Bytes of the weights that every text reads: all but the embeddings, of which a text looks up a few rows.
+fn read_weights(model: &dyn Model) -> Option<usize> {
+    let learner = model.learner()?;
+    let groups = learner.groups();
+    let embeddings = groups.iter().filter(|group| group.name.starts_with("embed"));
+    let looked_up: BTreeSet<&String> = embeddings.flat_map(|group| &group.parameters).collect();
+    let read = learner.parameters().into_iter().filter(|(name, _)| !looked_up.contains(name));
+    Some(read.map(|(_, shape)| shape.iter().product::<usize>() * size_of::<f32>()).sum())
 }
 
 fn gradient(setup: &Setup) -> Result<Figure> {

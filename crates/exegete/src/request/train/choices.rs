@@ -32,7 +32,7 @@ pub enum TrainMetric {
     Accuracy,
     /// The highest macro-F1; for numbers the lowest loss.
     MacroF1,
-    /// The lowest loss.
+    /// The lowest loss on the rows of `--dev`.
     Loss,
     /// The highest F1 of the positive class.
     F1,
@@ -40,7 +40,7 @@ pub enum TrainMetric {
     Auc,
 }
 
-/// How weights move.
+/// The rule by which weights move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

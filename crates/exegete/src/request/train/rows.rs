@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What was read.
+/// The rows that were read, and what their labels are.
 pub(super) struct Rows {
     pub(super) train: Vec<Labelled>,
     pub(super) dev: Vec<Labelled>,

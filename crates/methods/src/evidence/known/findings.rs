@@ -23,7 +23,7 @@ fn finding<'v>(verdict: &'v Verdict, check: &str) -> &'v Finding {
 pub(super) fn keeps(Finding { check, measured, threshold, .. }: &Finding) -> bool {
     let (measured, threshold) = (measured.unwrap(), threshold.unwrap());
     match check.as_str() {
-        "completeness" | "cancelling" | "randomisation" | "sensitivity" => measured <= threshold,
+        "completeness" | "cancelling" | "randomisation" | "sensitivity" | "swap" => measured <= threshold,
         "distinct_scores" | "stability" => measured >= threshold,
         "comprehensiveness" | "infidelity" => measured > threshold,
         "sufficiency" => measured < threshold,

@@ -1,7 +1,7 @@
 //! What an experiment over many texts hands back: a verdict, tables with intervals, rows of objects.
 
 use super::HOSTILE;
-use exegete_core::report::{Cell, Finding, Item, Judgement, Record, Rows, Table};
+use exegete_core::report::{Cell, Finding, Item, Judgement, ReportRow, Rows, Table};
 use serde_json::json;
 
 /// A verdict first, then what it rests on.
@@ -61,7 +61,7 @@ fn heads() -> Rows {
     let head = |n: u32| {
         let [layer, head] = [n / 4, n % 4];
         let entropy = 0.4 + f64::from(n * 7 % 24) / 8.0;
-        Record::default()
+        ReportRow::default()
             .with("layer", layer)
             .with("head", head)
             .with("pattern", ["diagonal", "vertical", "mixed"][n as usize % 3])
@@ -88,7 +88,7 @@ pub(super) fn hostile() -> [Item; 2] {
     let mut rows = heads();
     (rows.name, rows.title) = (HOSTILE.to_owned(), String::new());
     rows.rows.truncate(2);
-    rows.rows.push(Record::default().with(HOSTILE, HOSTILE).with("list", json!([HOSTILE])));
+    rows.rows.push(ReportRow::default().with(HOSTILE, HOSTILE).with("list", json!([HOSTILE])));
     rows.notes = vec![HOSTILE.to_owned()];
     [Item::Verdict(judgement), Item::Rows(rows)]
 }

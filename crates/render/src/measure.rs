@@ -12,12 +12,12 @@ const ASCII: [u8; 95] = [
 ];
 
 /// A guess in pixels.
-pub(super) fn width(text: &str, size: f64) -> f64 {
+pub(crate) fn width(text: &str, size: f64) -> f64 {
     text.graphemes(true).map(|grapheme| share(grapheme) * size).sum()
 }
 
 /// The text cut to some pixels, with an ellipsis where something is missing.
-pub(super) fn clipped(text: &str, size: f64, room: f64) -> String {
+pub(crate) fn clipped(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
     }
@@ -31,7 +31,7 @@ pub(super) fn clipped(text: &str, size: f64, room: f64) -> String {
 }
 
 /// The text on lines of some pixels, broken at spaces; a word that no line can hold has one of its own.
-pub(super) fn broken(text: &str, size: f64, room: f64) -> Vec<String> {
+pub(crate) fn broken(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
