@@ -39,6 +39,8 @@ pub enum Stream {
     Hotflip = 204,
     /// Texts, starts and triggers of `triggers`.
     Triggers = 205,
+    /// Pairs of tokens that a picture shows.
+    TokenPairs = 206,
     /// Resamples of an experiment's texts, one stream a statistic from here on.
     Resamples = 301,
     /// Parameters of a randomised model, one stream a part of the model from here on.
@@ -59,11 +61,13 @@ pub enum Stream {
     ErasedWords = 1 << 46,
     /// Random orders of erasing, one stream a text from here on.
     ErasureOrders = 1 << 47,
+    /// Resamples of what is measured about each head, one stream a statistic from here on.
+    HeadResamples = 1 << 48,
 }
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -80,6 +84,7 @@ impl Stream {
         Self::FlippingSet,
         Self::Hotflip,
         Self::Triggers,
+        Self::TokenPairs,
         Self::Resamples,
         Self::Parameters,
         Self::Scores,
@@ -90,6 +95,7 @@ impl Stream {
         Self::OtherWeights,
         Self::ErasedWords,
         Self::ErasureOrders,
+        Self::HeadResamples,
     ];
 
     /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
@@ -123,6 +129,7 @@ mod tests {
             Stream::OtherWeights,
             Stream::ErasedWords,
             Stream::ErasureOrders,
+            Stream::HeadResamples,
         ];
         assert!(
             Stream::ALL.ends_with(&many),

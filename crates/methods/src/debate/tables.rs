@@ -92,7 +92,7 @@ impl Summary<'_> {
             x: x.to_owned(),
             y: y.map(str::to_owned),
             series: Some("predicted".to_owned()),
-            of: None,
+            ..Picture::default()
         };
         let (taus, loo) = ("tau of attention and gradients", "tau of attention and leaving words out");
         [
@@ -301,8 +301,7 @@ impl Summary<'_> {
             shape: Shape::Boxes,
             x: "ranking".to_owned(),
             y: Some("median".to_owned()),
-            series: None,
-            of: None,
+            ..Picture::default()
         });
         table
     }
