@@ -58,7 +58,8 @@ pub struct TreeEdge {
 pub fn tree(layers: &[Vec<Vec<f64>>]) -> Vec<TreeEdge> {
     let (mut inside, mut edges) = (BTreeSet::from([0]), Vec::new());
     for (layer, map) in layers.iter().enumerate().rev() {
-        let entries = map.iter().enumerate().flat_map(|(i, row)| row.iter().enumerate().map(move |(j, &a)| (i, j, a)));
+        let entries =
+            map.iter().enumerate().flat_map(|(i, row)| row.iter().enumerate().map(move |(j, &a)| (i, j, a)));
         let mut entries: Vec<(usize, usize, f64)> = entries.filter(|(i, j, _)| i != j).collect();
         let top = entries.iter().fold(0.0, |top: f64, entry| top.max(entry.2));
         entries.retain(|entry| top > 0.0 && entry.2 > TAKEN * top);

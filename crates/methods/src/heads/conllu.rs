@@ -121,7 +121,10 @@ mod tests {
         assert_eq!(found.text, "I do n't.");
         assert_eq!(found.heads, [2, 0, 2, 2]);
         assert_eq!(found.relations, ["nsubj", "root", "advmod", "punct"]);
-        assert_eq!(found.spans.iter().map(|span| &found.text[span.clone()]).collect::<Vec<_>>(), ["I", "do", "n't", "."]);
+        assert_eq!(
+            found.spans.iter().map(|span| &found.text[span.clone()]).collect::<Vec<_>>(),
+            ["I", "do", "n't", "."]
+        );
     }
 
     #[test]

@@ -3,9 +3,7 @@
 
 use super::HeadGrid;
 use crate::debate::distance::{largest, softmax};
-use exegete_core::{
-    Array, Change, Driver, Edit, Encoded, Model, Outputs, Pick, Result, Role, Row,
-};
+use exegete_core::{Array, Change, Driver, Edit, Encoded, Model, Outputs, Pick, Result, Role, Row};
 use std::sync::Arc;
 
 /// How a head is disabled.

@@ -26,7 +26,8 @@ impl HeadDivergence {
         let share = 1.0 / rows.len().max(1) as f64;
         for &i in &rows {
             let row = |head: usize| &heads[head][i * tokens..][..tokens];
-            let entropies: Vec<f64> = (0..self.heads).map(|head| entropy(row(head).iter().copied())).collect();
+            let entropies: Vec<f64> =
+                (0..self.heads).map(|head| entropy(row(head).iter().copied())).collect();
             for a in 0..self.heads {
                 for b in a + 1..self.heads {
                     let middle = row(a).iter().zip(row(b)).map(|(a, b)| 0.5 * (a + b));
@@ -79,7 +80,8 @@ const ROUNDS: usize = 50;
 /// Jacobi's rotations: a symmetric matrix becomes diagonal, and the columns of what is returned are its eigenvectors.
 fn eigen(a: &mut [Vec<f64>]) -> Vec<Vec<f64>> {
     let n = a.len();
-    let mut vectors: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+    let mut vectors: Vec<Vec<f64>> =
+        (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
     for _ in 0..ROUNDS {
         let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| a[i][j] * a[i][j]).sum();
         let size: f64 = (0..n).map(|i| a[i][i] * a[i][i]).sum();

@@ -102,7 +102,11 @@ impl HeadSurvey {
         };
         Table {
             rows: found.chunks(self.grid.heads).enumerate().map(row).collect(),
-            ..made("patterns", "How many heads of a layer have which pattern", &[&["layer"][..], &classes].concat())
+            ..made(
+                "patterns",
+                "How many heads of a layer have which pattern",
+                &[&["layer"][..], &classes].concat(),
+            )
         }
     }
 
@@ -179,10 +183,22 @@ pub fn relations_table(found: &[RelationHead], grid: &HeadGrid) -> Table {
         ]
     };
     let columns = [
-        "relation", "layer", "head", "direction", "accuracy", "offset", "offset_accuracy", "lower", "upper",
-        "beats", "cases", "published", "published_offset",
+        "relation",
+        "layer",
+        "head",
+        "direction",
+        "accuracy",
+        "offset",
+        "offset_accuracy",
+        "lower",
+        "upper",
+        "beats",
+        "cases",
+        "published",
+        "published_offset",
     ];
-    let mut table = made("relations", "Which head follows which relation, against the best fixed offset", &columns);
+    let mut table =
+        made("relations", "Which head follows which relation, against the best fixed offset", &columns);
     table.rows = found.iter().map(row).collect();
     table.notes = vec![
         "head, direction and offset are chosen on the odd sentences and measured on the even ones; intervals over sentences; lower and upper: of the difference, which a head that beats the offset has above 0".to_owned(),
@@ -210,7 +226,8 @@ pub fn disabled_table(losses: &[TextLoss], grid: &HeadGrid, how: HeadOff, labels
             change(&|loss| loss.log_prob[index], 1),
         ]);
     }
-    let of = if labels { "the given label" } else { "the whole model's own answer, as the texts have no labels" };
+    let of =
+        if labels { "the given label" } else { "the whole model's own answer, as the texts have no labels" };
     table.notes.push(format!("accuracy and mean log-probability of {of}, without the head minus with it; 95 % intervals over {} texts", losses.len()));
     table.pictures.push(grid_of("change of log-probability without each head", "log_prob_change"));
     table
@@ -227,7 +244,9 @@ pub fn norm_items(survey: &NormSurvey, grid: &HeadGrid, pairs: usize, seed: u64)
         for (kind, name) in survey.categories.iter().enumerate() {
             let (sums, merged) = survey.layer(layer, kind);
             let numbers = [sums.weight, sums.norm, sums.share, merged].map(Cell::Number);
-            layers.rows.push([Cell::Number(layer as f64), Cell::Word(name.clone())].into_iter().chain(numbers).collect());
+            layers.rows.push(
+                [Cell::Number(layer as f64), Cell::Word(name.clone())].into_iter().chain(numbers).collect(),
+            );
         }
     }
     layers.notes.push("weight: the sum of attention weights in the category; norm: of ‖α f(x)‖; share: the norm as a share of all; means over rows, texts and heads; merged_share: the share of ‖Σ_h α f_h(x)‖, the vector of all heads together".to_owned());
@@ -242,7 +261,12 @@ pub fn norm_items(survey: &NormSurvey, grid: &HeadGrid, pairs: usize, seed: u64)
         });
     }
     let (correlation, heads) = (norm_correlations(survey, grid), norm_heads(survey, grid));
-    vec![Item::Table(layers), Item::Table(correlation), Item::Table(heads), Item::Rows(norm_pairs(survey, grid, pairs, seed))]
+    vec![
+        Item::Table(layers),
+        Item::Table(correlation),
+        Item::Table(heads),
+        Item::Rows(norm_pairs(survey, grid, pairs, seed)),
+    ]
 }
 
 /// The mean over heads of ρ, overall and by category.

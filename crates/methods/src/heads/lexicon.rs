@@ -80,7 +80,8 @@ fn scores_of(model: &dyn Model, place: &Place) -> Result<Site> {
     let none = || {
         Error::Unsupported(format!(
             "{} has no scores before the softmax of {}; attention words needs learned attention over words",
-            model.card().name, place.site
+            model.card().name,
+            place.site
         ))
     };
     if place.noun() != "words" {
@@ -93,8 +94,11 @@ fn scores_of(model: &dyn Model, place: &Place) -> Result<Site> {
 
 /// The mean over a word's tokens, and over heads of the first token's row.
 fn score(place: &Place, scores: &Array, places: &[usize], tokens: usize) -> f64 {
-    let (rows, width) =
-        if place.is_transformer() { (scores.len() / (tokens * tokens), tokens * tokens) } else { (1, scores.len()) };
+    let (rows, width) = if place.is_transformer() {
+        (scores.len() / (tokens * tokens), tokens * tokens)
+    } else {
+        (1, scores.len())
+    };
     let sum: f64 =
         (0..rows).flat_map(|row| places.iter().map(move |&t| f64::from(scores.data[row * width + t]))).sum();
     sum / (rows * places.len()).max(1) as f64
@@ -124,7 +128,10 @@ fn polarities(
             model.card().name
         )));
     }
-    Ok(looks.iter().map(|look| look.slopes.iter().map(|slopes| Some(polarity(slopes, class))).collect()).collect())
+    Ok(looks
+        .iter()
+        .map(|look| look.slopes.iter().map(|slopes| Some(polarity(slopes, class))).collect())
+        .collect())
 }
 
 /// A class against the mean of the others.

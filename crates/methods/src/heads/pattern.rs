@@ -137,9 +137,9 @@ impl HeadHabits {
         let marker = || self.markers.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(piece, _)| piece.clone());
         let named = |class, detail, token| HeadPattern { class, detail, token };
         let both = o >= BOTH.0 && v >= BOTH.0 && o + v >= BOTH.1;
-        let own = self.own.is_some_and(|(share, entropy)| {
-            self.mean(share) >= BLOCK.0 && self.mean(entropy) >= BLOCK.1
-        });
+        let own = self
+            .own
+            .is_some_and(|(share, entropy)| self.mean(share) >= BLOCK.0 && self.mean(entropy) >= BLOCK.1);
         if o >= DIAGONAL {
             named("diagonal", direction, None)
         } else if v >= VERTICAL {
@@ -169,8 +169,12 @@ fn relative(entropy: f64, choices: usize) -> f64 {
 
 /// The share of a row's content weight within its own text, and the relative entropy there.
 fn within(i: usize, row: &[f64], places: &TokenPlaces) -> (f64, f64) {
-    let own: Vec<f64> =
-        places.content().into_iter().filter(|&j| places.field[j] == places.field[i]).map(|j| row[j]).collect();
+    let own: Vec<f64> = places
+        .content()
+        .into_iter()
+        .filter(|&j| places.field[j] == places.field[i])
+        .map(|j| row[j])
+        .collect();
     let all: f64 = places.content().into_iter().map(|j| row[j]).sum();
     let sum: f64 = own.iter().sum();
     if sum <= 0.0 {

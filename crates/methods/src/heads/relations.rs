@@ -36,7 +36,8 @@ impl HeadDirection {
 /// The weights between words: columns of a word's tokens summed, rows averaged. A map \[T, T\] becomes a list a word.
 pub fn word_weights(map: &[f32], tokens: usize, words: &[Vec<usize>]) -> Vec<Vec<f64>> {
     let weight = |from: &Vec<usize>, to: &Vec<usize>| {
-        let sum: f64 = from.iter().flat_map(|&i| to.iter().map(move |&j| f64::from(map[i * tokens + j]))).sum();
+        let sum: f64 =
+            from.iter().flat_map(|&i| to.iter().map(move |&j| f64::from(map[i * tokens + j]))).sum();
         sum / from.len().max(1) as f64
     };
     words.iter().map(|from| words.iter().map(|to| weight(from, to)).collect()).collect()
