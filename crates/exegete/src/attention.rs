@@ -1,20 +1,45 @@
 //! `exegete attention …`: what the attention of a model is worth.
 
-use crate::cli::ReportFormat;
+use crate::cli::{self, ReportFormat};
 use crate::journal::Journal;
 use crate::output::{destination, is_replaceable, report};
+use crate::progress;
 use crate::stop::after_texts;
-use crate::{cli, progress};
 use anyhow::{Context, Result, ensure};
 use exegete::methods::debate::TextRecord;
 use exegete::render::Format;
 use exegete::report::{Item, Report};
 use exegete::request::attention::test::{self, AttentionTest};
-use exegete::request::{Notice, Stop};
+use exegete::request::attention::{heads, norms, words};
+use exegete::request::{Listener, Notice, Read, Stop};
 use exegete::sha256_hex;
 
+/// Runs `exegete attention …`.
+pub(crate) fn run(about: &cli::Attention, stop: &Stop) -> Result<()> {
+    match about {
+        cli::Attention::Test(args) => test(args, stop),
+        cli::Attention::Heads(args) => look(args, &args.request.reads(), stop, heads::run),
+        cli::Attention::Norms(args) => look(args, &args.request.reads(), stop, norms::run),
+        cli::Attention::Words(args) => look(args, &args.request.reads(), stop, words::run),
+    }
+}
+
+/// Runs a command that looks at a whole corpus.
+fn look<R: clap::Args>(
+    args: &cli::AttentionLook<R>,
+    reads: &[Read<'_>],
+    stop: &Stop,
+    run: impl Fn(&R, &Stop, Listener<'_>) -> Result<Report>,
+) -> Result<()> {
+    let output = destination(args.output.as_deref(), reads)?;
+    let progress = progress::texts();
+    let found = run(&args.request, stop, &mut |notice| progress::show(&progress, notice));
+    progress.finish_and_clear();
+    report::write(&written(found?, args.format), args.format, output)
+}
+
 /// Runs `exegete attention test`.
-pub(crate) fn test(args: &cli::AttentionTest, stop: &Stop) -> Result<()> {
+fn test(args: &cli::AttentionTest, stop: &Stop) -> Result<()> {
     let request = &args.request;
     let output = destination(args.output.as_deref(), &request.reads())?;
     let asked = test::open(request, stop, &mut progress::say)?;
@@ -57,6 +82,7 @@ fn finished(journal: &Journal, asked: &AttentionTest<'_>) -> Result<Vec<TextReco
 
 /// A table of values holds the texts alone: what they come to has other columns.
 fn written(report: Report, format: ReportFormat) -> Report {
-    let texts = |item: &Item| format != ReportFormat::Text(Format::Csv) || matches!(item, Item::Rows(_));
+    let csv = matches!(format, ReportFormat::Text(Format::Csv));
+    let texts = |item: &Item| !csv || matches!(item, Item::Rows(_));
     Report { items: report.items.into_iter().filter(texts).collect(), ..report }
 }

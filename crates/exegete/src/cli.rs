@@ -5,7 +5,7 @@ mod data;
 mod eval;
 mod methods;
 
-pub(crate) use attention::{Attention, AttentionTest};
+pub(crate) use attention::{Attention, AttentionLook, AttentionTest};
 pub(crate) use data::{Data, DataFormat, DataMake};
 pub(crate) use eval::Eval;
 pub(crate) use methods::Methods;

@@ -49,7 +49,7 @@ fn execute(command: &cli::Command) -> anyhow::Result<ExitCode> {
     match command {
         cli::Command::Explain(args) => explain::run(args, &on_interrupt())?,
         cli::Command::Eval(args) => eval::run(args, &on_interrupt())?,
-        cli::Command::Attention(cli::Attention::Test(args)) => attention::test(args, &on_interrupt())?,
+        cli::Command::Attention(about) => attention::run(about, &on_interrupt())?,
         cli::Command::Show(args) => explain::show(args)?,
         cli::Command::Methods(args) => methods::run(args)?,
         cli::Command::Predict(args) => predict::run(args, &on_interrupt())?,

@@ -25,6 +25,7 @@ pub mod evidence;
 mod explain;
 mod external;
 pub mod gradient;
+pub mod heads;
 mod judge;
 mod layers;
 mod masker;

@@ -192,6 +192,7 @@ pub const METHODS: &[&Info] = &[
     &attention::attention_rollout::INFO,
     &attention::gradient_x_attention::INFO,
     &attention::attention_norm::INFO,
+    &attention::attention_attribution::INFO,
     &perturbation::leave_one_out::INFO,
     &perturbation::occlusion::INFO,
     &perturbation::feature_ablation::INFO,

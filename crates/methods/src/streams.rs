@@ -37,6 +37,8 @@ pub enum Stream {
     Hotflip = 204,
     /// Texts, starts and triggers of `triggers`.
     Triggers = 205,
+    /// Pairs of tokens that a picture shows.
+    TokenPairs = 206,
     /// Resamples of an experiment's texts, one stream a statistic from here on.
     Resamples = 301,
     /// Parameters of a randomised model, one stream a part of the model from here on.
@@ -67,11 +69,13 @@ pub enum Stream {
     ErasedWords = 1 << 51,
     /// Random orders of erasing, one stream a text from here on.
     ErasureOrders = 1 << 52,
+    /// Resamples of what is measured about each head, one stream a statistic from here on.
+    HeadResamples = 1 << 53,
 }
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 32] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -87,6 +91,7 @@ impl Stream {
         Self::FlippingSet,
         Self::Hotflip,
         Self::Triggers,
+        Self::TokenPairs,
         Self::Resamples,
         Self::Parameters,
         Self::Scores,
@@ -102,6 +107,7 @@ impl Stream {
         Self::OtherWeights,
         Self::ErasedWords,
         Self::ErasureOrders,
+        Self::HeadResamples,
     ];
 
     /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
@@ -140,6 +146,7 @@ mod tests {
             Stream::OtherWeights,
             Stream::ErasedWords,
             Stream::ErasureOrders,
+            Stream::HeadResamples,
         ];
         assert!(
             Stream::ALL.ends_with(&many),

@@ -2,7 +2,10 @@
 
 mod library;
 
+use super::attention::heads::AttentionHeadsRequest;
+use super::attention::norms::AttentionNormsRequest;
 use super::attention::test::AttentionTestRequest;
+use super::attention::words::AttentionWordsRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
 use super::{Read, TextInput};
@@ -73,6 +76,27 @@ impl EvalRequest {
 }
 
 impl AttentionTestRequest {
+    /// Every file that it names, the model aside, but for the standard input.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+impl AttentionHeadsRequest {
+    /// Every file that it names, the model aside, but for the standard input.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+impl AttentionNormsRequest {
+    /// Every file that it names, the model aside, but for the standard input.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+impl AttentionWordsRequest {
     /// Every file that it names, the model aside, but for the standard input.
     pub(super) fn named_files(&self) -> Vec<Read<'_>> {
         named(self.reads())
