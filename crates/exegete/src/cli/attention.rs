@@ -22,7 +22,7 @@ pub(crate) enum Attention {
 /// What a command about a whole corpus takes: its request, and how the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct AttentionLook<R: Args> {
-    /// What is asked.
+    /// What the experiments are asked, as a request.
     #[command(flatten)]
     pub(crate) request: R,
     /// How to write the report.

@@ -140,7 +140,7 @@ impl TextReader {
                 Ok(Some(example)) => rows.push((self.line, example)),
                 // Without a header, or where nothing more can be read, no other row says anything.
                 Err(error) if self.bytes() == before || !self.rows.has_header() => return Err(error),
-                Err(error) => bad.add(&self.name().to_owned(), error),
+                Err(error) => bad.add(self.name(), error),
             }
         }
         bad.none().map(|()| rows)

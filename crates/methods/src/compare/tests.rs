@@ -66,7 +66,9 @@ fn means_and_standard_errors() {
         leave_one_out: weighed(0.2, 0.4),
         ..one.clone()
     };
-    let cost = |seconds, forward_rows| Some(Cost { seconds, forward_rows, backward_rows: 3 });
+    let cost = |seconds, forward_rows| {
+        Some(Cost { seconds, asked_rows: 2 * forward_rows, forward_rows, backward_rows: 3 })
+    };
     let values = vec![4.0, 3.0, 2.0, 1.0];
     let texts = [
         text(vec![Measured::new(true, values.clone(), &one, cost(1.0, 10))]),
@@ -94,7 +96,8 @@ fn means_and_standard_errors() {
         ("tau", 0.5, 0.3),
         ("tau significant", 0.5, 0.5),
         ("seconds", 1.5, 0.5),
-        ("forward rows", 15.0, 5.0),
+        ("rows asked", 30.0, 10.0),
+        ("rows run", 15.0, 5.0),
         ("backward rows", 3.0, 0.0),
     ] {
         let cells = column(table, head);
@@ -189,7 +192,7 @@ fn metrics_have_names_of_their_own() {
 #[test]
 fn a_text_survives_its_line() {
     let checks = Checks { comprehensiveness: drops(1.0 / 3.0, 0.1, [0.2, 0.3]), ..Checks::default() };
-    let cost = Cost { seconds: 0.1 + 0.2, forward_rows: 7, backward_rows: 0 };
+    let cost = Cost { seconds: 0.1 + 0.2, asked_rows: 9, forward_rows: 7, backward_rows: 0 };
     let text = text(vec![Measured::new(false, vec![1.0 / 7.0, -0.0], &checks, Some(cost))]);
     let line = serde_json::to_string(&text).unwrap();
     assert_eq!(serde_json::from_str::<Text>(&line).unwrap(), text);

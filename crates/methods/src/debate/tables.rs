@@ -232,8 +232,7 @@ impl Summary<'_> {
         let counted: Vec<[f64; 4]> = shares.iter().filter_map(super::ErasureShares::counted).collect();
         for (at, ranking) in RANKINGS.into_iter().enumerate() {
             let mut values: Vec<f64> = counted.iter().map(|shares| shares[at]).collect();
-            let median = match self.interval(&values, 500 + at as u64, median)
-            {
+            let median = match self.interval(&values, 500 + at as u64, median) {
                 Cell::Interval { value, lower, upper } => [value, lower, upper].map(Cell::Number),
                 _ => [Cell::Empty, Cell::Empty, Cell::Empty],
             };

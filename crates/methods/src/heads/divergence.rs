@@ -108,8 +108,9 @@ fn rotate(a: &mut [Vec<f64>], vectors: &mut [Vec<f64>], p: usize, q: usize) {
     let s = t * c;
     let turn = |row: &mut Vec<f64>| (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
     a.iter_mut().for_each(turn);
-    for k in 0..a.len() {
-        (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
+    if let Ok([first, second]) = a.get_disjoint_mut([p, q]) {
+        let pairs = first.iter_mut().zip(second.iter_mut());
+        pairs.for_each(|(x, y)| (*x, *y) = (c * *x - s * *y, s * *x + c * *y));
     }
     vectors.iter_mut().for_each(turn);
 }

@@ -160,7 +160,7 @@ const PUBLISHED: [(&str, f64, f64); 7] = [
     ("all", 0.347, 0.267),
 ];
 
-/// The table `relations`.
+/// The table of dependency relations, a row a relation.
 pub fn relations_table(found: &[RelationHead], grid: &HeadGrid) -> Table {
     let row = |found: &RelationHead| {
         let (layer, head) = grid.place(found.head);
@@ -207,7 +207,7 @@ pub fn relations_table(found: &[RelationHead], grid: &HeadGrid) -> Table {
     table
 }
 
-/// The table `disabled`.
+/// The table of heads that were disabled, a row a head.
 pub fn disabled_table(losses: &[TextLoss], grid: &HeadGrid, how: HeadOff, labels: bool, seed: u64) -> Table {
     let columns = ["layer", "head", "how", "accuracy_change", "log_prob_change"];
     let mut table = made("disabled", "What the model loses without each head", &columns);

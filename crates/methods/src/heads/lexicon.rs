@@ -21,11 +21,11 @@ pub struct WordPlace {
 /// The scores of a word over its places.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordScores {
-    /// The word.
+    /// The word as the vocabulary writes it.
     pub word: String,
     /// Its mean attention score.
     pub attention: f64,
-    /// Its mean polarity.
+    /// The mean of its polarity over all places.
     pub polarity: Option<f64>,
     /// How many places it has.
     pub count: usize,

@@ -73,7 +73,7 @@ pub struct TokenPlaces {
 }
 
 impl TokenPlaces {
-    /// Of a text.
+    /// The kinds and places of the tokens of a text.
     pub fn of(encoded: &Encoded) -> Self {
         let tokens = &encoded.tokens;
         Self {

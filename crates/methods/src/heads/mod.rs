@@ -20,4 +20,4 @@ pub mod relations;
 
 pub use items::{HeadSurvey, disabled_table, norm_items, relations_table};
 pub use maps::{HeadGrid, HeadMaps, TokenPlaces};
-pub use projection::Projection;
+pub use projection::HeadProjection;

@@ -1,7 +1,7 @@
 //! What attention moves against what it weighs: ‖α_ij f_h(x_j)‖ with f_h(x) = (x W_V + b_V) W_O of a head, and the norm of the
 //! sum over heads of a layer. G. Kobayashi, T. Kuribayashi, S. Yokoi, K. Inui, *Attention is not only a weight*, 2020.
 
-use super::{HeadGrid, Projection, TokenPlaces};
+use super::{HeadGrid, HeadProjection, TokenPlaces};
 use crate::Stream;
 use crate::statistics::spearman;
 use exegete_core::{Array, Model, Pass, Plan, Readout, Result, Role, Row};
@@ -16,9 +16,9 @@ pub const ALL: &str = "all";
 
 /// Reads attention maps and values, two arrays a layer.
 pub struct WeighedValues<'a> {
-    /// The model.
+    /// The model that is looked into.
     pub model: &'a dyn Model,
-    /// Its heads.
+    /// The weights of its heads by layer.
     pub grid: &'a HeadGrid,
 }
 
@@ -124,9 +124,9 @@ pub struct NormPair {
     pub head: usize,
     /// The category of the token that is looked at.
     pub category: String,
-    /// α_ij.
+    /// The attention weight, α_ij in the formula.
     pub weight: f64,
-    /// ‖f(x_j)‖.
+    /// The length of the transformed vector, ‖f(x_j)‖.
     pub norm: f64,
 }
 
@@ -147,7 +147,7 @@ impl NormSurvey {
     }
 
     /// Adds a text by the maps and values of its layers.
-    pub fn add(&mut self, layers: &[[Array; 2]], projection: &Projection, places: &TokenPlaces) {
+    pub fn add(&mut self, layers: &[[Array; 2]], projection: &HeadProjection, places: &TokenPlaces) {
         let kinds = self.kinds_of(places);
         let (tokens, heads) = (places.len(), self.heads_of_layer);
         for (layer, [map, values]) in layers.iter().enumerate() {

@@ -29,7 +29,7 @@ pub struct HeadHabits {
     pub markers: BTreeMap<String, f64>,
     /// On full stops and commas.
     pub marks: f64,
-    /// In nats.
+    /// The mean entropy of a row, in nats.
     pub entropy: f64,
     /// Entropy as a share of the largest that there can be.
     pub relative_entropy: f64,
@@ -46,7 +46,7 @@ pub struct HeadHabits {
 /// The class of a head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeadPattern {
-    /// Its name.
+    /// The name of the pattern, in snake case.
     pub class: &'static str,
     /// Which neighbour, or that it is broad.
     pub detail: Option<&'static str>,

@@ -8,7 +8,7 @@ use exegete_core::{
 use std::sync::Arc;
 
 /// W_O of each layer: \[H, H\], row by row, the rows of a head together.
-pub struct Projection {
+pub struct HeadProjection {
     layers: Vec<Vec<f32>>,
     width: usize,
     heads: usize,
@@ -28,7 +28,7 @@ impl Readout for At {
     }
 }
 
-impl Projection {
+impl HeadProjection {
     /// Of a model, by runs of one of its texts.
     pub fn of(model: &dyn Model, driver: &Driver, grid: &HeadGrid, text: &Arc<Encoded>) -> Result<Self> {
         let sites = model.require_open()?.sites();
@@ -48,9 +48,9 @@ impl Projection {
         let own = self.width / self.heads;
         let of = |head: usize| {
             let mut sum = vec![0.0f64; self.width];
-            for k in head * own..(head + 1) * own {
-                let row = &self.layers[layer][k * self.width..][..self.width];
-                sum.iter_mut().zip(row).for_each(|(sum, &w)| *sum += f64::from(values[k]) * f64::from(w));
+            let rows = self.layers[layer].chunks(self.width).zip(values);
+            for (row, &value) in rows.skip(head * own).take(own) {
+                sum.iter_mut().zip(row).for_each(|(sum, &w)| *sum += f64::from(value) * f64::from(w));
             }
             sum
         };

@@ -83,7 +83,7 @@ pub struct RelationHead {
     pub offset: isize,
     /// Its accuracy on the same.
     pub offset_accuracy: Interval,
-    /// Head minus offset.
+    /// The accuracy of the head minus that of the offset.
     pub difference: Interval,
     /// How many cases even sentences have.
     pub cases: usize,

@@ -45,11 +45,11 @@ pub struct CorpusOptions {
 
 /// A run over a corpus with its model open.
 pub(super) struct CorpusRun<'a> {
-    /// What was asked.
+    /// The texts and the model as they were asked for.
     pub(super) options: &'a CorpusOptions,
-    /// The open model.
+    /// The model, whose inside can be read.
     pub(super) model: Arc<dyn Model>,
-    /// What runs it.
+    /// What runs the rows and counts them.
     pub(super) driver: Driver,
     recorded: Vec<RecordedFile>,
     started: Instant,
@@ -57,7 +57,7 @@ pub(super) struct CorpusRun<'a> {
 
 /// A text with its label, if it has any.
 pub(super) struct LabelledText {
-    /// Its tokens.
+    /// The text as the model reads it.
     pub(super) encoded: Arc<Encoded>,
     /// What it should be.
     pub(super) label: Option<String>,

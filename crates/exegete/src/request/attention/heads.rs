@@ -25,7 +25,7 @@ const CHUNK_TEXTS: usize = 16;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default)]
 pub struct AttentionHeadsRequest {
-    /// Texts and model.
+    /// The texts and the model that are asked about.
     #[serde(flatten)]
     #[command(flatten)]
     pub corpus: CorpusOptions,
@@ -50,7 +50,7 @@ pub enum HeadDisable {
     Zero,
     /// The head attends to all tokens alike.
     Uniform,
-    /// None is disabled.
+    /// No head is disabled, which costs nothing.
     None,
 }
 

@@ -4,7 +4,7 @@ use super::super::{Listener, Notice, Stop, check_stop, needed};
 use super::corpus::{CorpusOptions, CorpusRun};
 use crate::Row;
 use crate::methods::heads::norms::{NormSurvey, WeighedValues};
-use crate::methods::heads::{HeadGrid, Projection, TokenPlaces, norm_items};
+use crate::methods::heads::{HeadGrid, HeadProjection, TokenPlaces, norm_items};
 use crate::report::Report;
 use anyhow::Result;
 use clap::Args;
@@ -20,7 +20,7 @@ const PAIRS: usize = 2_000;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default)]
 pub struct AttentionNormsRequest {
-    /// Texts and model.
+    /// The texts and the model that are asked about.
     #[serde(flatten)]
     #[command(flatten)]
     pub corpus: CorpusOptions,
@@ -33,7 +33,7 @@ pub fn run(request: &AttentionNormsRequest, stop: &Stop, tell: Listener<'_>) -> 
     let grid = HeadGrid::of(&*run.model)?;
     let texts = run.texts(stop)?;
     let longest = texts.iter().max_by_key(|text| text.encoded.len()).map_or(&texts[0], |text| text);
-    let projection = Projection::of(&*run.model, &run.driver, &grid, &longest.encoded)?;
+    let projection = HeadProjection::of(&*run.model, &run.driver, &grid, &longest.encoded)?;
     let mut survey = NormSurvey::new(&grid);
     for chunk in texts.chunks(CHUNK_TEXTS) {
         check_stop(&run.driver.stop)?;

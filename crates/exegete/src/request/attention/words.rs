@@ -18,7 +18,7 @@ const CHUNK_TEXTS: usize = 64;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default)]
 pub struct AttentionWordsRequest {
-    /// Texts and model.
+    /// The texts and the model that are asked about.
     #[serde(flatten)]
     #[command(flatten)]
     pub corpus: CorpusOptions,

@@ -58,6 +58,7 @@ fn report(checks: Checks) -> Report {
         prediction: exegete_core::Scores::Value { value: 1.0 },
         target: "predicted".into(),
         value: 1.0,
+        sense: exegete_core::report::Sense::default(),
         notes: Vec::new(),
     };
     let tokens = TokenText::of(job.encoded());
