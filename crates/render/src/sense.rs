@@ -17,7 +17,7 @@ pub(crate) fn without_sign(sense: Sense) -> Option<&'static str> {
 }
 
 /// The same for scores side by side: one reading that all share, or which of them have no sign.
-pub(crate) enum Reading<'a> {
+pub(crate) enum SharedSense<'a> {
     /// All are read alike.
     Alike(Sense),
     /// Some speak for and against; these methods do not.
@@ -25,24 +25,24 @@ pub(crate) enum Reading<'a> {
 }
 
 /// How scores side by side are read.
-pub(crate) fn reading<'a>(members: &[&'a Attribution]) -> Reading<'a> {
+pub(crate) fn reading<'a>(members: &[&'a Attribution]) -> SharedSense<'a> {
     let first = members.first().map_or_else(Sense::default, |member| member.subject.sense);
     if members.iter().all(|member| member.subject.sense == first) {
-        return Reading::Alike(first);
+        return SharedSense::Alike(first);
     }
     let mut unsigned: Vec<(&str, &str)> = Vec::new();
     for member in members {
         let told = without_sign(member.subject.sense).map(|words| (member.subject.method.as_str(), words));
         unsigned.extend(told.filter(|told| !unsigned.contains(told)));
     }
-    Reading::Mixed(unsigned)
+    SharedSense::Mixed(unsigned)
 }
 
 /// What a legend adds about those without a sign: `; attention: how much, not which way`.
-pub(crate) fn exceptions(read: &Reading<'_>) -> String {
+pub(crate) fn exceptions(read: &SharedSense<'_>) -> String {
     match read {
-        Reading::Alike(_) => String::new(),
-        Reading::Mixed(unsigned) => {
+        SharedSense::Alike(_) => String::new(),
+        SharedSense::Mixed(unsigned) => {
             unsigned.iter().map(|(method, words)| format!("; {method}: {words}")).collect()
         }
     }

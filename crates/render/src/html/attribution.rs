@@ -2,7 +2,7 @@
 
 use super::{bars, card, compare, doubts, header, heat, params, verdict};
 use crate::headline::asked;
-use crate::sense::Reading;
+use crate::sense::SharedSense;
 use exegete_core::report::{Attribution, Provenance};
 
 /// One method by itself, several side by side.
@@ -14,7 +14,7 @@ pub(super) fn attributions(members: &[&Attribution], provenance: &Provenance) ->
         verdict(checks.verdict.as_ref()),
         doubts(attribution),
         heat::passages(attribution),
-        heat::legend(&subject.target, &Reading::Alike(subject.sense), heat::LINES),
+        heat::legend(&subject.target, &SharedSense::Alike(subject.sense), heat::LINES),
         bars::bars(attribution),
         card::card(attribution),
         params(subject),

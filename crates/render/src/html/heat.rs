@@ -4,7 +4,7 @@ use crate::figures::{column_decimals, error, share, signed};
 use crate::markup::{Escaped, minus};
 use crate::passage::{Piece, passages as of};
 use crate::scale::Scale;
-use crate::sense::{Reading, exceptions, explained, without_sign};
+use crate::sense::{SharedSense, exceptions, explained, without_sign};
 use exegete_core::report::Attribution;
 
 /// The marks of units.
@@ -51,7 +51,7 @@ pub(super) fn ground(strength: f64) -> Option<String> {
 }
 
 /// How to read the colours, and the marks that say the same without them.
-pub(super) fn legend(target: &str, read: &Reading<'_>, [against, r#for]: [&str; 2]) -> String {
+pub(super) fn legend(target: &str, read: &SharedSense<'_>, [against, r#for]: [&str; 2]) -> String {
     let step = |strength: &f64| {
         ground(*strength)
             .map_or_else(String::new, |ground| format!("<span {ground}>&nbsp;&nbsp;&nbsp;</span>"))
@@ -59,8 +59,8 @@ pub(super) fn legend(target: &str, read: &Reading<'_>, [against, r#for]: [&str; 
     let steps = |signs: &[f64]| -> String { signs.iter().map(step).collect() };
     let rising = [0.1, 0.3, 0.6, 1.0];
     let unsigned = match read {
-        Reading::Alike(sense) => without_sign(*sense),
-        Reading::Mixed(_) => None,
+        SharedSense::Alike(sense) => without_sign(*sense),
+        SharedSense::Mixed(_) => None,
     };
     if let Some(words) = unsigned {
         return format!("<p class=\"legend\">{} {words} ({for})</p>\n", steps(&rising));

@@ -3,7 +3,7 @@
 use super::{Sheet, bars, head, passage};
 use crate::groups::names;
 use crate::headline::asked;
-use crate::sense::{Reading, exceptions, reading, without_sign};
+use crate::sense::{SharedSense, exceptions, reading, without_sign};
 use exegete_core::report::Attribution;
 
 /// One text, once for each method.
@@ -22,8 +22,8 @@ pub(super) fn attributions(sheet: &mut Sheet, members: &[&Attribution]) {
     sheet.skip(4.0);
     let side = reading(members);
     let unsigned = match &side {
-        Reading::Alike(sense) => without_sign(*sense),
-        Reading::Mixed(_) => None,
+        SharedSense::Alike(sense) => without_sign(*sense),
+        SharedSense::Mixed(_) => None,
     };
     let read = unsigned.map_or_else(
         || "blue with a solid line: for; orange with a dashed line: against".to_owned(),

@@ -7,7 +7,7 @@ use super::screen::Screen;
 use crate::figures::{column_decimals, count, error, signed};
 use crate::groups::{beside, names, own_notes};
 use crate::scale::Scale;
-use crate::sense::{Reading, exceptions, reading, without_sign};
+use crate::sense::{SharedSense, exceptions, reading, without_sign};
 use exegete_core::report::{Attribution, Provenance};
 
 /// How many units are listed, in the order of the text.
@@ -39,8 +39,8 @@ fn read(colour: bool, members: &[&Attribution]) -> String {
     let read = reading(members);
     let usual = if colour { "blue: for, orange: against" } else { "+ for, - against" };
     let unsigned = match &read {
-        Reading::Alike(sense) => without_sign(*sense),
-        Reading::Mixed(_) => None,
+        SharedSense::Alike(sense) => without_sign(*sense),
+        SharedSense::Mixed(_) => None,
     };
     let told = format!("{}{}", unsigned.unwrap_or(usual), exceptions(&read));
     match (colour, told == usual) {
