@@ -99,7 +99,9 @@ fn resumable(request: &ExplainRequest, explainer: &Explainer<'_>, format: Format
     }
     let mut rows = RenderedRows::new(format, options(None));
     journal.complete(|journal, output| {
-        journal.results()?.try_for_each(|line| Ok(output.write_all(rows.of_line(&line?)?.as_bytes())?))?;
+        for line in journal.results()? {
+            output.write_all(rows.of_line(&line?)?.as_bytes())?;
+        }
         Ok(output.write_all(rows.end().as_bytes())?)
     })
 }

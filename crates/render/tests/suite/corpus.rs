@@ -218,7 +218,7 @@ fn hostile_texts_stay_texts() {
         "a\0b\u{1b}[31m\u{7f}\u{9b}\u{202e}evil\u{2066}",
         "]]>&lt;script&gt;",
     ] {
-        let words = [(0, "b", 1.0)];
+        let words = [(0, text, 1.0)];
         let mut item = attribution(&[("text", text), (text, text)], &words, few_checks());
         item.subject.target = text.to_owned();
         item.subject.notes = vec![text.to_owned()];
