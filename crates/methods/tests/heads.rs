@@ -183,7 +183,7 @@ fn the_norm_of_a_layer_is_that_of_the_sum() {
 
 fn tiny() -> Arc<dyn Model> {
     let options = LoadOptions { threads: 1, ..LoadOptions::default() };
-    load(&golden::root().join("models/bert-sequence"), &options).unwrap()
+    load(&golden::root().join("bert-sequence"), &options).unwrap()
 }
 
 /// What heads move, by the projection that was found, adds up to what attention adds to the stream.
