@@ -33,8 +33,8 @@ fn look<R: clap::Args>(
 ) -> Result<()> {
     let output = destination(args.output.as_deref(), reads)?;
     let progress = progress::texts();
-    let found = run(&args.request, stop, &mut |notice| progress::show(&progress, notice));
-    progress.finish_and_clear();
+    let found = run(&args.request, stop, &mut |notice| progress.show(notice));
+    progress.finish();
     report::write(&written(found?, args.format), args.format, output)
 }
 
@@ -49,7 +49,7 @@ fn test(args: &cli::AttentionTest, stop: &Stop) -> Result<()> {
     let mut journal = journal.map(|path| Journal::open(path, &identity()?)).transpose()?;
     let earlier = journal.as_ref().map_or(Ok(Vec::new()), |journal| finished(journal, &asked))?;
     let progress = progress::texts();
-    let tell = &mut |notice: Notice<'_>| progress::show(&progress, notice);
+    let tell = &mut |notice: Notice<'_>| progress.show(notice);
     let mut done = earlier.len();
     let records = asked.measure(earlier, tell, &mut |found| {
         let names = contents[done..].iter().map(|content| sha256_hex(content.as_bytes()));
@@ -58,7 +58,7 @@ fn test(args: &cli::AttentionTest, stop: &Stop) -> Result<()> {
         let lines = lines.collect::<Result<Vec<_>>>()?;
         journal.as_mut().map_or(Ok(()), |journal| journal.add(&lines))
     });
-    progress.finish_and_clear();
+    progress.finish();
     let records = match records {
         Ok(records) => records,
         Err(error) => {

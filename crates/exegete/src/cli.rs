@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// List the methods, or print the page of one.
     Methods(Methods),
     /// Run a model on a text, on lines from stdin, or on a file.
-    Predict(Predict),
+    Predict(Box<Predict>),
     /// Show what a model folder holds, or check that it behaves.
     #[command(subcommand)]
     Model(Model),

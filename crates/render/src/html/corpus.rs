@@ -12,7 +12,7 @@ use crate::headline::{cost, said};
 use crate::markup::Escaped;
 use crate::passage::passages;
 use crate::scale::Scale;
-use crate::sense::Reading;
+use crate::sense::SharedSense;
 use exegete_core::report::{Attribution, Item, Report, Sense, Subject, Verdict};
 use exegete_core::{Field, Scores, sha256_hex};
 use std::collections::BTreeSet;
@@ -74,7 +74,7 @@ fn head(first: Option<&Report>) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}{LIST_STYLE}</style>\n\
          </head>\n<body>\n<main>\n<header>\n<h1>{title}</h1>\n</header>\n{FILTERS}{}<ol class=\"rows\">\n",
-        heat::legend("what is explained", &Reading::Alike(sense), heat::LINES)
+        heat::legend("what is explained", &SharedSense::Alike(sense), heat::LINES)
     )
 }
 
