@@ -1,7 +1,7 @@
 """Makes the golden small models: one tiny random folder for every cell, direction, attention and head, with what PyTorch
 computes for them in float64.
 
-    python golden/small.py                 rewrites golden/small
+    python golden/small.py                 rewrites golden/small and golden/seq2seq
     python golden/small.py --folder DIR    loads a trained folder into PyTorch and prints the logits of its first words
 """
 
@@ -17,6 +17,7 @@ from safetensors.torch import save_file
 from small_nets import network, open_folder
 
 OUT = Path(__file__).parent / "small"
+SEQUENCES = Path(__file__).parent / "seq2seq"
 WORDS = "the a film was good bad not very cat dog kitchen garden office mary john is where and went to".split()
 VOCABULARY = ["<pad>", "<unk>", "<s>", "</s>"] + WORDS
 TEXTS = ["the film was very good", "bad", "not a good film and not bad unseen the dog was not very good"]
@@ -63,6 +64,15 @@ CASES = {
     "han-uniform": dict(kind="han", encoder="none", attention="uniform"),
 }
 
+TARGETS = ["<pad>", "<unk>", "<s>", "</s>"] + "le un film était bon mauvais pas très chat chien jardin et".split()
+TRANSLATIONS = [
+    ("the film was very good", "le film était très bon"),
+    ("bad", "mauvais"),
+    ("the unseen cat and the dog was not in the garden", "le chat et un inconnu chien pas"),
+]
+# The rate, and the length that gradients are clipped to.
+RATE, CLIP = 0.01, 1.0
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
@@ -70,12 +80,73 @@ def main():
     folder = parser.parse_args().folder
     if folder:
         model = open_folder(folder)
+        if model.config["kind"] == "seq2seq":
+            ids = [2, *range(4, min(9, len(model.vocabulary))), 3]
+            print(model.vocabulary[4:9], [model.target[word] for word in model.greedy(ids, 2 * (len(ids) - 2) + 10)])
+            return
         ids = [2, *range(4, min(9, len(model.vocabulary))), 3]
         print(model.vocabulary[4:9], model([ids, ids] if model.asked else [ids])[0].tolist())
         return
     shutil.rmtree(OUT, ignore_errors=True)
     for name, changes in CASES.items():
         make(OUT / name, BASE | changes)
+    shutil.rmtree(SEQUENCES, ignore_errors=True)
+    for how in ["bahdanau", "luong", "uniform", "none"]:
+        make_sequences(SEQUENCES / how, how)
+
+
+def make_sequences(folder, how):
+    torch.manual_seed(zlib.crc32(how.encode()))
+    config = dict(kind="seq2seq", attention=how, directions=2, layers=1, embedding=5, hidden=4, lowercase=True)
+    model = network(config, VOCABULARY, TARGETS).double()
+    with torch.no_grad():
+        model.embed.weight[:2] = 0
+        model.decoder["embed"].weight[:2] = 0
+        for value in model.parameters():
+            value.copy_((value * (1 if len(value) in (len(VOCABULARY), len(TARGETS)) else 2)).float().double())
+    pairs = [(ids(source), [TARGETS.index(w) if w in TARGETS else 1 for w in target.split()] + [3]) for source, target in TRANSLATIONS]
+    tensors, losses = {}, []
+    for number, (source, target) in enumerate(pairs):
+        read = lambda: model(source, target)
+        # The last place has read all that was written before it.
+        tensors |= {f"{number}.{name}": value for name, value in values_of(model, read, (len(target) - 1, 5)).items()}
+        losses.append(torch.nn.functional.cross_entropy(model(source, target)[0], torch.tensor(target)).item())
+    start = {name: value.detach().clone() for name, value in model.named_parameters()}
+    steps = {}
+    for own in [False, True]:
+        model.load_state_dict(start)
+        optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
+        for step in [1, 2, 3]:
+            optimiser.zero_grad()
+            logits = torch.cat([model(source, target, own)[0] for source, target in pairs])
+            loss = torch.nn.functional.cross_entropy(logits, torch.tensor([word for _, target in pairs for word in target]))
+            loss.backward()
+            prefix = "own" if own else "told"
+            steps.setdefault(prefix, []).append(loss.item())
+            if step == 1:
+                tensors |= {f"{prefix}.learned.{name}": value.grad.clone() for name, value in model.named_parameters() if value.grad is not None}
+            torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+            optimiser.step()
+            if step in (1, 3):
+                tensors |= {f"{prefix}.after{step}.{name}": value.detach().clone() for name, value in model.named_parameters()}
+    model.load_state_dict(start)
+    folder.mkdir(parents=True)
+    described = {
+        "inputs": TRANSLATIONS,
+        "targets": [target for _, target in pairs],
+        "losses": losses,
+        "greedy": [model.greedy(source, 2 * (len(source) - 2) + 10) for source, _ in pairs],
+        "rate": RATE,
+        "clip": CLIP,
+        "steps": steps,
+    }
+    (folder / "golden.json").write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n")
+    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+    (folder / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
+    (folder / "vocab.target.txt").write_text("\n".join(TARGETS) + "\n")
+    single = lambda values: {name: value.detach().float().contiguous() for name, value in values.items()}
+    save_file(single(start), folder / "model.safetensors", {"format": "pt"})
+    save_file(single(tensors), folder / "golden.safetensors")
 
 
 def make(folder, config):
@@ -125,9 +196,13 @@ def ids(text):
 
 def trace(model, texts):
     """Every site, and the gradient of one logit at each that it depends on."""
+    return values_of(model, lambda: model([ids(text) for text in texts]), label(model, texts, 0))
+
+
+def values_of(model, read, logit):
     model.zero_grad()
-    logits, sites = model([ids(text) for text in texts])
-    logits[label(model, texts, 0)].backward()
+    logits, sites = read()
+    logits[logit].backward()
     values = {}
     for name, value in sites.items():
         if isinstance(value, list):  # directions of steps

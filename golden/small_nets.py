@@ -245,8 +245,96 @@ class Han(nn.Module):
         return see(sites, "logits", self.head(see(sites, "sentence.pooled", text))), sites
 
 
-def network(config, vocabulary):
+class Seq2seq(nn.Module):
+    """A GRU in both directions reads the source, another writes the target: Bahdanau et al. 2015, Luong et al. 2015."""
+
+    asked = False
+
+    def __init__(self, config, vocabulary, target):
+        super().__init__()
+        self.config, self.vocabulary, self.target = config, vocabulary, target
+        d, h, how = config["embedding"], config["hidden"], config["attention"]
+        a, luong = config.get("attention_hidden", h), how == "luong"
+        self.embed = nn.Embedding(len(vocabulary), d)
+        self.encoder = States(config | {"encoder": "gru"})
+        parts = {"embed": nn.Embedding(len(target), d), "bridge": nn.Linear(2 * h, h), "rnn": nn.GRU(d if luong else d + 2 * h, h)}
+        if how == "bahdanau":
+            parts["attention"] = nn.ModuleDict({"hidden": nn.Linear(3 * h, a), "score": nn.Linear(a, 1, bias=False)})
+        if luong:
+            parts["attention"] = nn.ModuleDict({"hidden": nn.Linear(2 * h, h, bias=False), "context": nn.Linear(3 * h, h)})
+        parts["out"] = nn.Linear(h if luong else 3 * h + d, len(target))
+        self.decoder = nn.ModuleDict(parts)
+
+    def forward(self, source, target, own=False):
+        """Ids of the source with its markers, and of the target with its end; the logits at each of its places. With `own`
+        the decoder reads the likeliest word that it wrote, not the target's."""
+        sites = {}
+        x = see(sites, "encoder.embed.word", self.embed(torch.tensor(source)))
+        states = see(sites, "encoder.enc.out", self.encoder(x, sites, "encoder."))
+        h = self.config["hidden"]
+        ends = torch.cat([states[-1, :h], states[0, h:]])
+        state = torch.tanh(self.decoder["bridge"](ends))
+        read, logits, steps = [2], [], {}
+        # One lookup for all places, so that the site is one value.
+        told = see(sites, "decoder.embed.word", self.decoder["embed"](torch.tensor([2, *target[:-1]])))
+        for t in range(len(target)):
+            y = self.decoder["embed"](torch.tensor(read[-1])) if own else told[t]
+            state, out = self.step(y, state, states[1:-1], ends, steps)
+            logits.append(out)
+            read.append(out.argmax().item() if own else target[t])
+        sites |= {name: [values] for name, values in steps.items()}
+        return see(sites, "logits", torch.stack(logits)), sites
+
+    def step(self, y, state, words, ends, steps):
+        keep_step = lambda name, value: steps.setdefault(name, []).append(keep(value)) or value
+        if self.config["attention"] == "luong":
+            state = self.cell(y, state, keep_step)
+            context = self.context(state, words, ends, keep_step)
+            mixed = torch.tanh(self.decoder["attention"]["context"](torch.cat([context, state])))
+            return state, self.decoder["out"](mixed)
+        context = self.context(state, words, ends, keep_step)
+        state = self.cell(torch.cat([y, context]), state, keep_step)
+        return state, self.decoder["out"](torch.cat([state, context, y]))
+
+    def context(self, state, words, ends, keep_step):
+        how = self.config["attention"]
+        if how == "none":
+            return keep_step("decoder.context", ends * 1.0)
+        if how == "uniform":
+            probs = words.new_full([len(words)], 1 / len(words)).requires_grad_()
+        else:
+            attention = self.decoder["attention"]
+            if how == "bahdanau":
+                both = torch.cat([state.expand(len(words), -1), words], 1)
+                scores = attention["score"](torch.tanh(attention["hidden"](both)))[:, 0]
+            else:
+                scores = attention["hidden"](words) @ state
+            probs = torch.softmax(keep_step("decoder.attn.scores", scores), 0)
+        return keep_step("decoder.context", keep_step("decoder.attn.probs", probs) @ words)
+
+    def cell(self, x, before, keep_step):
+        rnn = self.decoder["rnn"]
+        given = rnn.weight_ih_l0 @ x + rnn.bias_ih_l0
+        own = rnn.weight_hh_l0 @ before + rnn.bias_hh_l0
+        (r, z, n), (r_own, z_own, n_own) = given.chunk(3), own.chunk(3)
+        r, z = keep_step("decoder.0.r", torch.sigmoid(r + r_own)), keep_step("decoder.0.z", torch.sigmoid(z + z_own))
+        n = keep_step("decoder.0.n", torch.tanh(n + r * n_own))
+        state = keep_step("decoder.0.hidden", (1 - z) * n + z * before)
+        expected = rnn(x[None].detach(), before[None].detach())[0][0].detach()
+        assert torch.allclose(state.detach(), expected, atol=1e-10), "the step is not PyTorch's"
+        return state
+
+    def greedy(self, source, most):
+        """The likeliest words from the start on, until the end or so many of them."""
+        logits = self(source, [0] * most, own=True)[0]
+        words = logits.argmax(1).tolist()
+        return words[: words.index(3) + 1] if 3 in words else words
+
+
+def network(config, vocabulary, target=None):
     """The module of a config's kind."""
+    if config["kind"] == "seq2seq":
+        return Seq2seq(config, vocabulary, target)
     return {"atae": Atae, "han": Han}.get(config["kind"], Small)(config, vocabulary)
 
 
@@ -266,6 +354,7 @@ def open_folder(folder):
     folder = Path(folder)
     config = json.loads((folder / "config.json").read_text())
     vocabulary = (folder / "vocab.txt").read_text().splitlines()
-    model = network(config, vocabulary).double()
+    target = folder / "vocab.target.txt"
+    model = network(config, vocabulary, target.read_text().splitlines() if target.exists() else None).double()
     model.load_state_dict({name: value.double() for name, value in load_file(folder / "model.safetensors").items()})
     return model

@@ -69,7 +69,7 @@ pub enum Label {
     Labels(Vec<f32>),
     /// The right value: half the squared error.
     Value(f32),
-    /// The right class, or entry of the vocabulary, of each token, none where it does not count: cross-entropy, the mean
+    /// The right class, or entry of the vocabulary, of each token that has an output, none where it does not count: cross-entropy, the mean
     /// over the tokens that count.
     Tokens(Vec<Option<usize>>),
     /// The first and the last token of the right answer: the mean of their two cross-entropies over all tokens.
@@ -112,6 +112,11 @@ pub trait Model: Send + Sync {
         sink: &mut dyn FnMut(Range<usize>, Vec<Prediction>) -> Result<()>,
     ) -> Result<()> {
         sink(0..examples.len(), self.predict(examples)?)
+    }
+
+    /// What the reader of its answers must know: what its card warns of, and what happened since.
+    fn warnings(&self) -> Vec<String> {
+        self.card().warnings.clone()
     }
 
     /// Its inside, where it has one.
@@ -161,6 +166,22 @@ pub trait Open: Send + Sync {
     /// The vocabulary string of an id, where the model has a vocabulary.
     fn piece(&self, _id: u32) -> Option<String> {
         None
+    }
+
+    /// The id of a word that the model may answer with; of its own vocabulary unless it writes in another.
+    fn output_id(&self, piece: &str) -> Option<u32> {
+        self.token_id(piece)
+    }
+
+    /// The word that the model may answer with under an id; of its own vocabulary unless it writes in another.
+    fn output_piece(&self, id: u32) -> Option<String> {
+        self.piece(id)
+    }
+
+    /// What a model that writes would write of each row by itself, the likeliest word in each step, in as many steps as the
+    /// row's own target has; none for models that write nothing.
+    fn writes(&self, _rows: &[Row]) -> Result<Option<Vec<Vec<usize>>>> {
+        Ok(None)
     }
 
     /// The id of the mask, where the vocabulary has one.

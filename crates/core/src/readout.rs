@@ -153,7 +153,7 @@ impl Readout for Explaining<'_> {
 
     fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Explanation>> {
         let (mut found, mut seeds) = (Vec::with_capacity(rows.len()), Vec::new());
-        let vocabulary = |piece: &str| self.open.token_id(piece);
+        let vocabulary = |piece: &str| self.open.output_id(piece);
         for (i, row) in rows.iter().enumerate() {
             let target =
                 self.target.resolve(self.card, &row.encoded, &pass.logits()[i], None, &vocabulary)?;

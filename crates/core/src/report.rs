@@ -14,13 +14,14 @@ mod recorded;
 mod rows;
 mod rule;
 mod schema;
+mod sense;
 mod table;
 mod verdict;
 
 pub use attribution::Attribution;
 pub use checks::{
-    Checks, Completeness, Curve, Erasure, Flip, Hiding, Infidelity, LayerSum, Randomisation, RankAgreement,
-    ReluSwap, Sensitivity, Stability, UnitDrop,
+    AgainstChance, ChanceVerdict, Checks, Completeness, Curve, Erasure, Flip, Hiding, Infidelity, LayerSum,
+    Randomisation, RankAgreement, ReluSwap, Sensitivity, Stability, UnitDrop,
 };
 pub use edits::{Chance, Edited, Edits, Swap};
 pub use judgement::Judgement;
@@ -32,6 +33,7 @@ pub use recorded::{RecordedFile, RecordedRequest};
 pub use rows::Rows;
 pub use rule::{Bounded, Rule, RuleStep};
 pub use schema::json_schema;
+pub use sense::Sense;
 pub use table::{Cell, Table};
 pub use verdict::{Finding, Verdict};
 
@@ -143,6 +145,9 @@ pub struct Subject {
     pub target: String,
     /// Its value F for the text.
     pub value: f64,
+    /// What the sign of its scores says, and whether they are about the class at all.
+    #[serde(default, skip_serializing_if = "Sense::is_usual")]
+    pub sense: Sense,
     /// What the reader must know: text that was cut off, a cap that was reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -157,6 +162,18 @@ impl Item {
             Self::Rule(rule) => Some(&rule.subject),
             Self::Edits(edits) => Some(&edits.subject),
             Self::Table(_) | Self::Rows(_) | Self::Verdict(_) => None,
+        }
+    }
+
+    /// What its reader is told beside it.
+    pub fn notes_mut(&mut self) -> Option<&mut Vec<String>> {
+        match self {
+            Self::Attribution(attribution) => Some(&mut attribution.subject.notes),
+            Self::Map(map) => Some(&mut map.subject.notes),
+            Self::Rule(rule) => Some(&mut rule.subject.notes),
+            Self::Edits(edits) => Some(&mut edits.subject.notes),
+            Self::Table(table) => Some(&mut table.notes),
+            Self::Rows(_) | Self::Verdict(_) => None,
         }
     }
 

@@ -42,6 +42,16 @@ pub enum Scores {
         /// The words that fit, one list for each mask of the text.
         masks: Vec<Fill>,
     },
+    /// A text of the model's own.
+    Written {
+        /// Its words, with spaces between them.
+        text: String,
+        /// The natural logarithm of its probability: the sum over its words, its end included where it was written.
+        #[serde(serialize_with = "number::short")]
+        log_prob: f64,
+        /// Each word with its probability after the words before it, the end included.
+        words: Vec<WrittenWord>,
+    },
     /// What a bare encoder gives for the whole text.
     Vector {
         /// The pooled vector of the text, one number for each hidden dimension.
@@ -145,6 +155,16 @@ pub struct TokenScore {
     #[serde(serialize_with = "number::short")]
     pub logit: f64,
     /// The number itself, null where it is not finite.
+    #[serde(serialize_with = "number::short")]
+    pub prob: f64,
+}
+
+/// One word of a text that a model wrote.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WrittenWord {
+    /// How the vocabulary writes it.
+    pub word: String,
+    /// Its probability after the words before it.
     #[serde(serialize_with = "number::short")]
     pub prob: f64,
 }

@@ -3,6 +3,7 @@
 //! A target is parsed from the user's words, *resolved* once against a prediction (`predicted` becomes a class, a name
 //! an index), and then gives F and its cotangents for any row.
 
+mod effect;
 mod facts;
 mod parse;
 mod resolve;
@@ -43,6 +44,10 @@ pub enum Quantity {
     Tag(usize, Choice),
     /// A vocabulary entry at one token.
     Token(usize, Choice),
+    /// A label of the word that is written so; resolved, it is a label of the word's first token.
+    TagOf(String, Choice),
+    /// A vocabulary entry at the word that is written so, or at the only mask where no word is named; resolved, it is one at a token.
+    TokenOf(Option<String>, Choice),
     /// A neuron: the value at a site, one index an axis; none is a sum over that axis.
     Neuron(Site, Vec<Option<usize>>),
 }

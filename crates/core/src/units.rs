@@ -1,4 +1,4 @@
-use crate::{Encoded, Error, Span};
+use crate::{Encoded, Error, Span, Token};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
@@ -11,7 +11,8 @@ use unicode_segmentation::UnicodeSegmentation;
 pub enum Units {
     /// The model's own tokens.
     Token,
-    /// UAX-29 words with their apostrophes; every other run without a space is a unit of its own.
+    /// UAX-29 words with their apostrophes; every other run without a space is a unit of its own. A special token that is
+    /// written in the text, such as `[MASK]`, is one unit: the one exception to UAX 29.
     #[default]
     Word,
     /// The words between punctuation; the punctuation stays apart.
@@ -53,7 +54,8 @@ impl Units {
         let text = encoded.fields[field].text.as_str();
         let span = |range: Range<usize>| Span { field, start: range.start, end: range.end };
         let unit = |range| Unit { span: span(range), tokens: Vec::new() };
-        let mut units: Vec<Unit> = self.ranges(text).into_iter().map(unit).collect();
+        let mut units: Vec<Unit> =
+            self.ranges(text, &written(encoded, field)).into_iter().map(unit).collect();
         for (i, span) in in_field {
             let start =
                 text.get(span.range()).map_or(span.start, |slice| span.end - slice.trim_start().len());
@@ -68,11 +70,11 @@ impl Units {
     }
 
     /// Byte ranges in order, without overlap, that cover everything but space.
-    fn ranges(self, text: &str) -> Vec<Range<usize>> {
+    fn ranges(self, text: &str, written: &[Range<usize>]) -> Vec<Range<usize>> {
         match self {
             Self::Token | Self::Field => vec![trimmed(0, text)],
-            Self::Word => words(text),
-            Self::Phrase => phrases(text),
+            Self::Word => pieces(text, written).into_iter().map(|piece| piece.range).collect(),
+            Self::Phrase => phrases(text, written),
             Self::Sentence => text.split_sentence_bound_indices().map(|(at, s)| trimmed(at, s)).collect(),
         }
         .into_iter()
@@ -89,13 +91,47 @@ struct Piece {
 
 /// The byte ranges of a text's words, and of every other run without a space.
 pub(crate) fn words(text: &str) -> Vec<Range<usize>> {
-    pieces(text).into_iter().map(|piece| piece.range).collect()
+    pieces(text, &[]).into_iter().map(|piece| piece.range).collect()
 }
 
-fn pieces(text: &str) -> Vec<Piece> {
+/// The special tokens that a field's text spells out, in order: tokens in brackets whose text is the vocabulary's own string.
+fn written(encoded: &Encoded, field: usize) -> Vec<Range<usize>> {
+    let text = encoded.fields[field].text.as_str();
+    let spelled = |token: &Token| {
+        let span = token.span.filter(|span| span.field == field && !token.special)?;
+        let range = trimmed(span.start, text.get(span.range())?);
+        let inner =
+            bracketed(&text[range.clone()]).is_some_and(|inner| inner.chars().any(char::is_alphanumeric));
+        (inner && text[range.clone()] == *token.piece).then_some(range)
+    };
+    let mut ranges: Vec<Range<usize>> = encoded.tokens.iter().filter_map(spelled).collect();
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| next.start < last.end);
+    ranges
+}
+
+/// What stands in the brackets of a special token's name.
+fn bracketed(text: &str) -> Option<&str> {
+    let inner = |open, close| text.strip_prefix(open)?.strip_suffix(close);
+    inner('[', ']').or_else(|| inner('<', '>'))
+}
+
+/// The words and other runs of a text, where those ranges are words as they are.
+fn pieces(text: &str, written: &[Range<usize>]) -> Vec<Piece> {
+    let (mut pieces, mut done) = (Vec::new(), 0);
+    for range in written {
+        pieces.extend(plain(text, done..range.start));
+        pieces.push(Piece { range: range.clone(), is_word: true });
+        done = range.end;
+    }
+    pieces.extend(plain(text, done..text.len()));
+    pieces
+}
+
+fn plain(text: &str, part: Range<usize>) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
-    for (at, segment) in text.split_word_bound_indices() {
-        let range = trimmed(at, segment);
+    for (at, segment) in text[part.clone()].split_word_bound_indices() {
+        let range = trimmed(part.start + at, segment);
         let is_word = segment.chars().any(char::is_alphanumeric);
         match pieces.last_mut() {
             _ if range.is_empty() => {}
@@ -108,8 +144,8 @@ fn pieces(text: &str) -> Vec<Piece> {
     pieces
 }
 
-fn phrases(text: &str) -> Vec<Range<usize>> {
-    let pieces = pieces(text);
+fn phrases(text: &str, written: &[Range<usize>]) -> Vec<Range<usize>> {
+    let pieces = pieces(text, written);
     let mut phrases: Vec<Range<usize>> = Vec::new();
     let mut open = false;
     for (i, piece) in pieces.iter().enumerate() {
@@ -167,7 +203,7 @@ impl FromStr for Units {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Field, Token};
+    use crate::Field;
 
     fn encoded(text: &str, spans: &[Range<usize>]) -> Encoded {
         let token = |span: Option<Span>| Token {
@@ -249,6 +285,25 @@ mod tests {
         assert_eq!(tokens(Units::Word), [vec![1], vec![2, 4], vec![3, 5, 6]]);
         assert_eq!(tokens(Units::Token).len(), 6);
         assert_eq!(tokens(Units::Field), [vec![1, 2, 3, 4, 5, 6]]);
+    }
+
+    #[test]
+    fn a_special_token_in_the_text_is_one_unit() {
+        // The mask swallows the space before it, as byte-level vocabularies have it.
+        let mut encoded =
+            encoded("a [MASK]-x <b>.", &[0..1, 1..8, 8..9, 9..10, 11..12, 12..13, 13..14, 14..15]);
+        let units = |units: Units, encoded: &Encoded| -> Vec<String> {
+            units.of(encoded).iter().map(|unit| encoded.slice(unit.span).to_string()).collect()
+        };
+        assert_eq!(
+            units(Units::Word, &encoded)[..3],
+            ["a", "[", "]-"],
+            "only the vocabulary says what is special"
+        );
+        encoded.tokens[2].piece = "[MASK]".into();
+        assert_eq!(units(Units::Word, &encoded), ["a", "[MASK]", "-", "x", "<", "b", ">."]);
+        assert_eq!(units(Units::Phrase, &encoded)[0], "a [MASK]-x");
+        assert_eq!(units(Units::Sentence, &encoded).len(), 1);
     }
 
     #[test]

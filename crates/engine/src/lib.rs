@@ -36,7 +36,9 @@ pub use kernels::pack::PanelBudget;
 pub use op::{Dropout, Op, OpKind, Patch, Unary};
 pub use optimiser::{Moments, Optimiser, Update};
 pub use param_grad::ParamGrad;
-pub use recurrent::{CellLook, CellPart, CellSite, Recurrence, RecurrentCell, RecurrentWeights};
+pub use recurrent::{
+    CellLook, CellPart, CellSite, Recurrence, RecurrentCell, RecurrentStepper, RecurrentWeights,
+};
 pub use scalar::{Real, Scalar};
 pub use segments::Segments;
 pub use tables::{Deconvolution, DeepLift, Gradient, GuidedBackprop, Ledger, Lrp, RuleTable, Shares, Sink};

@@ -10,8 +10,11 @@
 //! [`Tape::recurrent_inside`] goes step by step through plain operations, for other rule tables, for edits and for whoever
 //! asks for a gate.
 
+mod stepper;
 mod steps;
 mod taps;
+
+pub use stepper::RecurrentStepper;
 
 use crate::op::{Op, Patch};
 use crate::scalar::Scalar;

@@ -1,9 +1,11 @@
 //! The command line, defined once: parsing, help and usage errors come from here.
 
+mod attention;
 mod data;
 mod eval;
 mod methods;
 
+pub(crate) use attention::{Attention, AttentionLook, AttentionTest};
 pub(crate) use data::{Data, DataFormat, DataMake};
 pub(crate) use eval::Eval;
 pub(crate) use methods::Methods;
@@ -36,6 +38,9 @@ pub(crate) enum Command {
     Explain(Box<Explain>),
     /// Measure several methods, or explanations made elsewhere, on a file of texts.
     Eval(Box<Eval>),
+    /// Say what the attention of a model is worth as an explanation.
+    #[command(subcommand)]
+    Attention(Attention),
     /// Render a saved report again.
     Show(Show),
     /// List the methods, or print the page of one.

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &cli::Eval, stop: &Stop) -> Result<()> {
     let earlier = journal.as_ref().map_or(Ok(Vec::new()), |journal| finished(journal, &evaluator))?;
     let answers = journal.as_ref().map(Journal::answers);
     let progress = progress::texts();
-    let tell = &mut |notice: Notice<'_>| progress::show(&progress, notice);
+    let tell = &mut |notice: Notice<'_>| progress.show(notice);
     let mut done = earlier.len();
     let texts = evaluator.measure(earlier, answers.as_deref(), tell, &mut |example, text| {
         done += 1;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &cli::Eval, stop: &Stop) -> Result<()> {
             None => Ok(()),
         }
     });
-    progress.finish_and_clear();
+    progress.finish();
     let texts = match texts {
         Ok(texts) => texts,
         Err(error) => {

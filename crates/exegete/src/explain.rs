@@ -86,13 +86,13 @@ fn resumable(request: &ExplainRequest, explainer: &Explainer<'_>, format: Format
     let mut journal = Journal::open(path, &request.identity(explainer.model().card())?)?;
     let (answers, finished) = (journal.answers(), journal.finished.clone());
     let from = GoingOn { finished: &finished, answers: Some(&answers) };
-    let progress = progress::bytes();
-    let tell = &mut |notice: Notice<'_>| progress::show(&progress, notice);
+    let progress = progress::reading();
+    let tell = &mut |notice: Notice<'_>| progress.show(notice);
     let done = explainer.each(from, tell, &mut |example, report| {
         let line = render::render(&report, Format::Jsonl, &RenderOptions::default());
         journal.add(&[(text_sha256(example), line.trim_end().to_owned())])
     });
-    progress.finish_and_clear();
+    progress.finish();
     if let Err(error) = done {
         let texts = journal.finished.len();
         return journal.leave().and(Err(after_texts(error, texts, true)));
@@ -110,13 +110,13 @@ fn resumable(request: &ExplainRequest, explainer: &Explainer<'_>, format: Format
 fn stream(explainer: &Explainer<'_>, format: Format, path: Option<&Path>) -> Result<()> {
     let mut output = Output::open(path)?;
     let mut rows = RenderedRows::new(format, options(Some(&output)));
-    let progress = progress::bytes();
-    let tell = &mut |notice: Notice<'_>| progress::show(&progress, notice);
+    let progress = progress::reading();
+    let tell = &mut |notice: Notice<'_>| progress.show(notice);
     let done = explainer.each(GoingOn::default(), tell, &mut |_, report| {
         let text = rows.of(&report);
         Ok(progress.suspend(|| output.write_all(text.as_bytes()).and_then(|()| output.flush()))?)
     });
-    progress.finish_and_clear();
+    progress.finish();
     done.map_err(|error| after_texts(error, rows.count, false))?;
     output.write_all(rows.end().as_bytes()).context("the output cannot be written")?;
     output.complete()
@@ -142,7 +142,8 @@ impl RenderedRows {
         if self.format == Format::Html {
             return self.page.row(report);
         }
-        let text = render::render(report, self.format, &self.options);
+        let options = RenderOptions { row: Some(self.count), ..self.options };
+        let text = render::render(report, self.format, &options);
         match text.split_once('\n') {
             // The names of the columns stand once.
             Some((_, rows)) if self.format == Format::Csv && self.count > 1 => rows.to_owned(),

@@ -131,6 +131,7 @@ pub mod small {
     pub use exegete_models::small::{
         KINDS, SmallAttention, SmallConfig, SmallEncoder, SmallHead, SmallStart, WordVectors,
     };
+    pub use exegete_models::small::{SEQUENCE_TO_SEQUENCE, SequenceToSequence};
     pub use exegete_models::tokenizer::{MARKERS, WordVocabulary};
 }
 

@@ -1,5 +1,6 @@
 //! The `exegete` program: reads the command line, calls the library, prints what it says.
 
+mod attention;
 mod bench;
 mod cli;
 mod data;
@@ -48,6 +49,7 @@ fn execute(command: &cli::Command) -> anyhow::Result<ExitCode> {
     match command {
         cli::Command::Explain(args) => explain::run(args, &on_interrupt())?,
         cli::Command::Eval(args) => eval::run(args, &on_interrupt())?,
+        cli::Command::Attention(about) => attention::run(about, &on_interrupt())?,
         cli::Command::Show(args) => explain::show(args)?,
         cli::Command::Methods(args) => methods::run(args)?,
         cli::Command::Predict(args) => predict::run(args, &on_interrupt())?,

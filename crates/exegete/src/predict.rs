@@ -28,15 +28,15 @@ fn stream(args: &cli::Predict, predictor: &Predictor<'_>, path: Option<&Path>) -
     let colour = output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut printer = Printer::new(args.format, Style { colour });
     let mut tally = Tally::new(predictor);
-    let progress = progress::bytes();
-    let tell = &mut |notice: Notice<'_>| progress::show(&progress, notice);
+    let progress = progress::reading();
+    let tell = &mut |notice: Notice<'_>| progress.show(notice);
     let done = predictor.each(&[], tell, &mut |texts| {
         let rows = printed(&mut printer, texts)?;
         rows.iter().for_each(|row| tally.add(row));
         let written = rows.iter().try_for_each(|row| output.write_all(row.printed.as_bytes()));
         progress.suspend(|| written.and_then(|()| output.flush())).context("the output cannot be written")
     });
-    progress.finish_and_clear();
+    progress.finish();
     done.map_err(|error| after_texts(error, tally.rows, false))?;
     printer.finish(&mut output).context("the output cannot be written")?;
     output.complete()?;
@@ -51,14 +51,14 @@ fn resumable(args: &cli::Predict, predictor: &Predictor<'_>, path: &Path) -> Res
     let mut journal = Journal::open(path, &identity)?;
     let finished = journal.finished.clone();
     let mut printer = Printer::new(args.format, Style { colour: false }).after(finished.len());
-    let progress = progress::bytes();
-    let tell = &mut |notice: Notice<'_>| progress::show(&progress, notice);
+    let progress = progress::reading();
+    let tell = &mut |notice: Notice<'_>| progress.show(notice);
     let done = predictor.each(&finished, tell, &mut |texts| {
         let rows = texts.examples.iter().zip(printed(&mut printer, texts)?);
         let line = |(example, row)| Ok((text_sha256(example), serde_json::to_string::<Printed>(&row)?));
         journal.add(&rows.map(line).collect::<Result<Vec<_>>>()?)
     });
-    progress.finish_and_clear();
+    progress.finish();
     if let Err(error) = done {
         let texts = journal.finished.len();
         return journal.leave().and(Err(after_texts(error, texts, true)));

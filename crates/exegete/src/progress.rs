@@ -1,17 +1,70 @@
 //! What a run tells along the way, on stderr; indicatif shows bars only where stderr is a terminal.
 
+mod pace;
+
 use exegete::Advance;
 use exegete::request::Notice;
 use indicatif::{ProgressBar, ProgressStyle};
+use pace::Pace;
+use std::cell::RefCell;
+use std::io::IsTerminal;
 
-/// A bar over the bytes of a file that is read along the way.
-pub(crate) fn bytes() -> ProgressBar {
-    bar("{bar:40} {percent:>3} %  {bytes} of {total_bytes}, {eta} left")
+/// How far the work on many texts is: a bar, or a line now and then where stderr is no terminal.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    pace: Option<RefCell<Pace>>,
 }
 
-/// A bar over texts, some of which an earlier run finished.
-pub(crate) fn texts() -> ProgressBar {
-    bar("{bar:40} {percent:>3} %  {pos} of {len} texts, {eta} left")
+impl Progress {
+    fn new(template: &str) -> Self {
+        let pace = (!std::io::stderr().is_terminal()).then(|| RefCell::new(Pace::new()));
+        Self { bar: bar(template), pace }
+    }
+
+    /// Says sentences, and how far the work is.
+    pub(crate) fn show(&self, notice: Notice<'_>) {
+        match notice {
+            Notice::Read { texts, bytes, total_bytes } => {
+                self.line(texts, None, total_bytes.map(|total| share(bytes, total)));
+                self.bar.set_message(pace::texts(texts));
+                total_bytes.into_iter().for_each(|total| advance(&self.bar, bytes, total));
+            }
+            Notice::Texts(done, total) => {
+                self.line(done, Some(total), Some(share(done as u64, total as u64)));
+                show(&self.bar, notice);
+            }
+            notice => show(&self.bar, notice),
+        }
+    }
+
+    /// Does something while the bar is not shown.
+    pub(crate) fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.bar.suspend(work)
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn line(&self, texts: usize, of: Option<usize>, done: Option<f64>) {
+        let line = self.pace.as_ref().and_then(|pace| pace.borrow_mut().line(texts, of, done));
+        line.into_iter().for_each(|line| eprintln!("{line}"));
+    }
+}
+
+fn share(done: u64, total: u64) -> f64 {
+    if total > 0 { done as f64 / total as f64 } else { 1.0 }
+}
+
+/// How far a file is that is read along the way.
+pub(crate) fn reading() -> Progress {
+    Progress::new("{bar:40} {percent:>3} %  {msg}, {eta} left")
+}
+
+/// How many of the texts are done, some of which an earlier run finished.
+pub(crate) fn texts() -> Progress {
+    Progress::new("{bar:40} {percent:>3} %  {pos} of {len} texts, {eta} left")
 }
 
 /// A count of the rows that a model ran, for work whose end nobody knows.
@@ -34,7 +87,7 @@ pub(crate) fn advance_rows(bar: &ProgressBar, advance: Advance) {
 /// Says sentences and moves a bar; how training is shown is the business of that command.
 pub(crate) fn show(bar: &ProgressBar, notice: Notice<'_>) {
     match notice {
-        Notice::Bytes(done, total) => advance(bar, done, total),
+        Notice::Read { .. } => {}
         Notice::Texts(done, total) => advance(bar, done as u64, total as u64),
         Notice::Stage(name) => bar.set_message(name.to_owned()),
         Notice::Training(_) => {}

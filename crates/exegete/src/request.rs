@@ -17,6 +17,7 @@
 //! ```
 
 pub mod again;
+pub mod attention;
 pub mod bench;
 pub mod data;
 pub mod eval;
@@ -39,6 +40,7 @@ mod remote;
 mod resources;
 mod size;
 mod texts;
+mod unused;
 
 pub use answers::holds_answers;
 pub use hiding::HidingOptions;
@@ -63,8 +65,15 @@ pub enum Notice<'a> {
     Warning(&'a str),
     /// A sentence that is good to know.
     Note(&'a str),
-    /// Bytes of the input that are done, of so many.
-    Bytes(u64, u64),
+    /// Texts that are done, and how much of the input they took.
+    Read {
+        /// How many, those of an earlier run included.
+        texts: usize,
+        /// Bytes of the input that have been read.
+        bytes: u64,
+        /// How many there are, where that is known.
+        total_bytes: Option<u64>,
+    },
     /// Texts that are done, of so many.
     Texts(usize, usize),
     /// What is being done now.

@@ -4,12 +4,12 @@ use crate::cost::afford;
 use crate::evidence::{Evidence, Level};
 use crate::question::{INPUT, words_or_input};
 use crate::registry::{Info, Method, SearchMethod};
-use crate::{ConfiguredMethod, Normalise, Question, RawAttribution, RawScores};
+use crate::{ConfiguredMethod, Normalise, PerturbedPredictions, Question, RawAttribution, RawScores};
 use exegete_core::report::{
-    Attribution, Cell, Checks, Completeness, Item, ReluSwap, Subject, Table, TokenText, UnitText,
+    Attribution, Cell, Checks, Completeness, Item, ReluSwap, Sense, Subject, Table, TokenText, UnitText,
 };
 use exegete_core::{Error, Result, Rules, Site};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// The scores of a method with their evidence.
 pub(crate) fn attribution(
@@ -30,11 +30,15 @@ pub(crate) fn attribution(
     };
     let checks = Checks { completeness, swap: explained.swap.clone(), ..Checks::default() };
     let checks = evidence.check(level, &explained, Some(chosen), checks)?;
+    let baseline_value = baseline_value(job, chosen, &explained, subject.value)?;
+    let nothing = checks.verdict.as_ref().is_some_and(|verdict| verdict.says_zero());
     let factor = chosen.factor(&values);
     if chosen.normalise != Normalise::None {
         subject.params.insert("normalised_by".into(), (1.0 / factor).into());
     }
-    let by = |values: Vec<f64>| values.into_iter().map(|v| factor * v).collect::<Vec<f64>>();
+    // Rounding is no score, however it is scaled.
+    let scaled = |v: f64| if nothing { 0.0 } else { factor * v };
+    let by = |values: Vec<f64>| values.into_iter().map(scaled).collect::<Vec<f64>>();
     Ok(Item::Attribution(Box::new(Attribution {
         subject,
         site: site.unwrap_or(INPUT).to_string(),
@@ -43,8 +47,34 @@ pub(crate) fn attribution(
         units: UnitText::of(job.encoded(), &job.units),
         values: by(values),
         errors: by(explained.unit_errors(job).unwrap_or_default()),
+        baseline_value,
         checks,
     })))
+}
+
+/// F at what a method compares the text with; none where it compares with nothing.
+fn baseline_value(
+    job: &Question<'_>,
+    chosen: &ConfiguredMethod,
+    explained: &RawAttribution,
+    value: f64,
+) -> Result<Option<f64>> {
+    if !chosen.baselines().is_empty() {
+        // A claim is F minus F at the baselines.
+        if let Some(claim) = explained.claim.as_ref().filter(|claim| claim.bias.is_none()) {
+            return Ok(Some(value - claim.difference));
+        }
+        let job = job.with_baselines_of(chosen);
+        let found = job.read(&job.baseline_rows()?, &[], &[])?;
+        let sum: f64 = found.iter().map(|found| found.value).sum();
+        return Ok((!found.is_empty()).then(|| sum / found.len() as f64));
+    }
+    if explained.asked.as_ref().is_none_or(HashSet::is_empty) {
+        return Ok(None);
+    }
+    let everything = (0..job.units.len()).collect();
+    let hidden = PerturbedPredictions::new(job).outcomes(&[everything])?;
+    Ok(hidden.first().map(|outcome| outcome.value))
 }
 
 /// What a search finds.
@@ -61,7 +91,7 @@ pub(crate) fn subject_of(
     explained: &RawAttribution,
 ) -> Result<Subject> {
     let params = chosen.reported(explained, &job.with_baselines_of(chosen));
-    subject(job, chosen.info, params, &explained.notes)
+    Ok(Subject { sense: explained.sense(), ..subject(job, chosen.info, params, &explained.notes)? })
 }
 
 fn subject(
@@ -96,6 +126,7 @@ fn subject(
         prediction: job.model.scored(encoded, &output)?,
         target: job.target.to_string(),
         value,
+        sense: Sense::default(),
         notes,
     })
 }

@@ -74,8 +74,9 @@ impl Baseline {
                 let words = open.word_embeddings().ok_or_else(|| {
                     Error::Unsupported("this model has no word vectors to take the mean of".into())
                 })?;
-                let values = mean(&words, encoded.len())?;
-                let edit = Edit::whole(open.sites().words()?, Change::Set(values));
+                let site = open.sites().words()?;
+                let tokens = open.sites().get(site)?.shape(encoded).first().copied().unwrap_or(0);
+                let edit = Edit::whole(site, Change::Set(mean(&words, tokens)?));
                 Ok(Row::new(encoded.clone()).edit(edit))
             }
             Self::Text(text) => {

@@ -3,8 +3,12 @@
 //! Nothing is run here. A new metric is one entry in `metrics`.
 
 mod agreement;
+mod calibration;
+mod clean;
+mod controls;
 mod metrics;
 
+pub use controls::TextEffects;
 pub use metrics::{Better, METRICS, MeasuredText, QualityMetric};
 
 use exegete_core::Units;
@@ -20,7 +24,10 @@ pub const RANDOM: &str = "random";
 pub struct Cost {
     /// Seconds on the clock, from 0 up.
     pub seconds: f64,
-    /// How many rows were run forward.
+    /// How many rows were asked for: what it takes by itself, whatever was run before it.
+    #[serde(default)]
+    pub asked_rows: usize,
+    /// How many of these were run forward; the others were remembered.
     pub forward_rows: usize,
     /// How many rows were run backward.
     pub backward_rows: usize,
@@ -59,6 +66,9 @@ pub struct Text {
     pub measured: Vec<Measured>,
     /// What random scores reach on the same text.
     pub random: Option<Measured>,
+    /// What hiding its units does; none where there are too few to tell a ranking from chance.
+    #[serde(default)]
+    pub effects: Option<TextEffects>,
 }
 
 /// What is compared: explanations of the same texts, by name.
@@ -70,14 +80,23 @@ pub struct MethodComparison<'a> {
     pub target: &'a str,
     /// What scores are given to.
     pub units: Units,
+    /// What every random choice is derived from.
+    pub seed: u64,
+    /// Whether error rate and power are measured on these texts.
+    pub calibrate: bool,
 }
 
-/// One table of metrics, a row an explanation; and, where there are several, one of how far they agree.
+/// One table of metrics, a row an explanation; where there are several, one of how far they agree; how many cards are clean,
+/// beside explanations that know nothing; and, where it is asked for, how often these get one.
 pub fn tables(contest: &MethodComparison<'_>, texts: &[Text]) -> Vec<Table> {
     let judged: Vec<&Text> = texts.iter().filter(|text| !text.measured.is_empty()).collect();
     let mut tables = vec![scores(contest, texts, &judged)];
     if contest.names.len() > 1 {
         tables.push(agreement::table(contest, &judged));
+    }
+    tables.extend(clean::table(contest, &judged));
+    if contest.calibrate {
+        tables.push(calibration::table(contest, &judged));
     }
     tables
 }

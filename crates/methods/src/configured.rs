@@ -4,7 +4,7 @@ use crate::parameter::{Parameter, name_of, names};
 use crate::question::Reduce;
 use crate::registry::{CorpusMethod, Info, Method, Needs, New, SearchMethod, find};
 use crate::softplus::Softplus;
-use crate::{Arguments, Baseline, Question, RawAttribution, RawScores, Settings};
+use crate::{Arguments, AskedSets, Baseline, Question, RawAttribution, RawScores, Settings};
 use exegete_core::{Error, Result, Site};
 use std::collections::BTreeMap;
 
@@ -185,7 +185,9 @@ impl Method for ConfiguredMethod {
         let method = self.scores()?;
         let units = job.units.len();
         afford(self.info, method.most_rows(units), units, job.driver.memory_bytes)?;
-        let mut explained = method.explain(&job.with_baselines_of(method))?;
+        let job = Question { asked: AskedSets::noting(), ..job.with_baselines_of(method) };
+        let mut explained = method.explain(&job)?;
+        explained.asked = job.asked.noted();
         explained.meaning.get_or_insert(self.info.meaning);
         match &mut explained.scores {
             // A sum has a sign that means something, whoever asked for it; a size has none, and no error of a sum.

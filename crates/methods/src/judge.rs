@@ -35,7 +35,7 @@ pub fn judge(
     let jobs = Question::all(model, driver, example, request)?;
     let job = jobs.first().ok_or_else(|| Error::Request("there is no target to explain".into()))?;
     let mut bench = Bench { evidence: Evidence::new(job), job, level: request.check };
-    let (mut measured, mut random) = (Vec::new(), None);
+    let (mut measured, mut random, mut effects) = (Vec::new(), None, None);
     if !job.units.is_empty() {
         for chosen in &request.methods {
             measured.push(bench.method(chosen)?);
@@ -44,17 +44,20 @@ pub fn judge(
             measured.push(bench.given(given)?);
         }
         random = Some(bench.random(index)?);
+        effects = bench.evidence.effects()?;
     }
     let cost = Cost::since(started, before, driver.spent());
-    Ok(Text { truncated: job.encoded().truncated, cost, measured, random })
+    Ok(Text { truncated: job.encoded().truncated, cost, measured, random, effects })
 }
 
 impl Cost {
     fn since(started: Instant, before: Spent, after: Spent) -> Self {
+        let spent = after.since(before);
         Self {
             seconds: started.elapsed().as_secs_f64(),
-            forward_rows: after.forward_rows - before.forward_rows,
-            backward_rows: after.backward_rows - before.backward_rows,
+            asked_rows: spent.forward_rows + spent.remembered_rows,
+            forward_rows: spent.forward_rows,
+            backward_rows: spent.backward_rows,
         }
     }
 }

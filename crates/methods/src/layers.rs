@@ -55,10 +55,12 @@ fn sites(job: &Question<'_>) -> Result<Vec<Site>> {
     Ok(sites)
 }
 
-/// How each token's score is spread over its units; the last axis of a cut is its units.
+/// How each token's score is spread over its units; the last axis of a cut is its units. Tokens without an entry have none.
 fn spreads(values: &Array, tokens: usize) -> Vec<Spread> {
-    let width = (values.len() / tokens.max(1)).max(1);
-    values.data.chunks(width).map(spread).collect()
+    let width = values.shape.last().copied().unwrap_or(1).max(1);
+    let none = vec![0.0; width];
+    let rest = tokens.saturating_sub(values.len() / width);
+    values.data.chunks(width).chain(std::iter::repeat_n(&none[..], rest)).map(spread).collect()
 }
 
 fn spread(units: &[f32]) -> Spread {

@@ -184,10 +184,20 @@ fn drawn<'w>(words: &'w Words, job: &Question<'_>, unit: usize, draw: u64) -> &'
 
 /// Whether the target would be about another token if tokens before it were gone.
 fn is_about_a_position(model: &dyn Model, target: &Target) -> bool {
-    let Some((site, at)) = target.unit() else { return target.position().is_some() };
+    let Some((site, at)) = target.unit() else {
+        return target.position().is_some() && !writes(model);
+    };
     let info = model.open().and_then(|open| open.sites().find(site));
     let mut axes = info.iter().flat_map(|info| info.axes.iter().zip(at));
-    axes.any(|(axis, index)| *axis == Axis::Token && index.is_some())
+    // Every other axis is as long as the text that is left.
+    let fixed = |axis: &Axis| matches!(axis, Axis::Head(_) | Axis::Neuron(_) | Axis::Class(_) | Axis::Target);
+    axes.any(|(axis, index)| !fixed(axis) && index.is_some())
+}
+
+/// Whether positions of targets are places of a text that the model writes, and not tokens of the text that it reads.
+pub(crate) fn writes(model: &dyn Model) -> bool {
+    let axes = model.open().and_then(|open| Some(&open.sites().find(open.sites().outputs().ok()?)?.axes));
+    axes.is_some_and(|axes| axes.first() == Some(&Axis::Target))
 }
 
 /// The tokens of some units, in order.

@@ -1,13 +1,37 @@
 use crate::decision::{Decision, DecisionQuestion};
 use crate::{Masker, Question};
 use exegete_core::task::Decided;
-use exegete_core::{
-    Card, Error, Field, Logits, OfOutput, Pass, Plan, Readout, Record, Result, Row, Scale, Target,
-};
+use exegete_core::{Card, Error, Field, Logits, OfOutput, Pass, Plan, Readout, Record, Result, Row, Target};
 use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Indices of hidden units, in order.
 pub type Set = Vec<usize>;
+
+/// A note of the sets that are hidden on the way to an answer, shared by all copies: a method that has seen what hiding them
+/// does is not tested on them. The whole text is no such set.
+#[derive(Debug, Clone, Default)]
+pub struct AskedSets(Option<Arc<Mutex<HashSet<Set>>>>);
+
+impl AskedSets {
+    /// An empty note; the default one notes nothing.
+    pub fn noting() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    /// What was hidden so far; none where nothing is noted.
+    pub fn noted(&self) -> Option<HashSet<Set>> {
+        // Sets are only ever added, so that a note is whole whoever panicked beside it.
+        self.0.as_ref().map(|sets| sets.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    fn note<'s>(&self, sets: impl Iterator<Item = &'s Set>) {
+        if let Some(noted) = &self.0 {
+            let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
+            noted.extend(sets.filter(|set| !set.is_empty()).cloned());
+        }
+    }
+}
 
 /// A set of hidden units and, where the masker draws words, which draw.
 type Hidden = (Set, u64);
@@ -15,6 +39,8 @@ type Hidden = (Set, u64);
 /// What hiding units does, for one text, one target and one masker; the driver remembers what was run.
 pub struct PerturbedPredictions<'a> {
     job: Question<'a>,
+    /// What is explained, on its own scale.
+    explained: Target,
     masker: Masker,
     question: Option<DecisionQuestion>,
     whole: Option<Outcome>,
@@ -26,8 +52,12 @@ pub struct PerturbedPredictions<'a> {
 /// What a text with some units hidden gives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The value F of the target.
+    /// The value F of the target, as it is read while units are hidden.
     pub value: f64,
+    /// F on the scale on which effects are tested, which has no bounds.
+    pub effect: f64,
+    /// F on the scale that is explained.
+    pub explained: f64,
     /// What the model decides, where it decides anything.
     pub decision: Option<Decision>,
     /// The probability of what it decides for the whole text.
@@ -63,15 +93,16 @@ impl<'a> PerturbedPredictions<'a> {
     /// An empty memory of the job's own F; nothing is run yet.
     pub fn new(job: &Question<'a>) -> Self {
         let question = DecisionQuestion::of(job.card(), &job.target);
-        let masker = job.masker();
-        Self { job: job.clone(), masker, question, whole: None, seen: HashSet::new(), asked: 0 }
+        let (masker, explained) = (job.masker(), job.target.clone());
+        Self { job: job.clone(), explained, masker, question, whole: None, seen: HashSet::new(), asked: 0 }
     }
 
     /// The same with F read as the literature of erasure reads it (J. DeYoung and others, *ERASER*, 2020): as the probability
     /// of what is explained, where the target has one (a class, margin, tag, token, start, end or answer). A unit, a
     /// regression or a loss has none and is read as it is.
     pub fn by_probability(job: &Question<'a>) -> Self {
-        Self::new(&Question { target: by_probability(job.card(), &job.target), ..job.clone() })
+        let read = Self::new(&Question { target: by_probability(job.card(), &job.target), ..job.clone() });
+        Self { explained: job.target.clone(), ..read }
     }
 
     /// How units are hidden.
@@ -82,6 +113,11 @@ impl<'a> PerturbedPredictions<'a> {
     /// What F is here.
     pub fn target(&self) -> &Target {
         &self.job.target
+    }
+
+    /// The scale on which effects are measured.
+    pub fn effect_scale(&self) -> &'static str {
+        self.explained.effect_scale(self.job.card())
     }
 
     /// How many units there are to hide.
@@ -125,6 +161,7 @@ impl<'a> PerturbedPredictions<'a> {
     pub fn drawn(&mut self, sets: &[(Set, u64)]) -> Result<Vec<Outcome>> {
         let sets: Vec<Hidden> = sets.iter().map(|hidden| self.normal(hidden)).collect();
         self.asked += sets.len();
+        self.job.asked.note(sets.iter().map(|(set, _)| set));
         if self.whole.is_none() {
             self.seen.insert(Hidden::default());
             self.whole = self.read(&[self.row(&Set::new(), 0)?])?.pop();
@@ -183,11 +220,16 @@ struct Deciding<'m, 'a> {
 
 impl Deciding<'_, '_> {
     fn outcome(&self, value: f64, row: &Row, output: &Logits) -> Result<Outcome> {
-        let PerturbedPredictions { job, question, .. } = self.masked;
-        let Some(question) = question else { return Ok(Outcome { value, decision: None, kept: None }) };
+        let PerturbedPredictions { job, explained, question, .. } = self.masked;
+        let inside = job.target.is_neuron();
+        let clipped = job.model.open().is_none();
+        let effect = if inside { value } else { explained.effect(job.card(), output, clipped)? };
+        let explained = if inside { value } else { explained.value_of(job.card(), output)? };
+        let undecided = Outcome { value, effect, explained, decision: None, kept: None };
+        let Some(question) = question else { return Ok(undecided) };
         let decision = question.decide(job.card(), job.model.open(), &row.encoded, output)?;
         let kept = Some(question.prob(output, self.before.unwrap_or(decision.key)));
-        Ok(Outcome { value, decision: Some(decision), kept })
+        Ok(Outcome { decision: Some(decision), kept, ..undecided })
     }
 }
 
@@ -224,15 +266,14 @@ impl Readout for Deciding<'_, '_> {
     }
 
     fn key(&self) -> Option<String> {
-        Some(format!("outcome {} {:?}", self.masked.job.target, self.before))
+        let (target, explained) = (&self.masked.job.target, &self.masked.explained);
+        Some(format!("outcome {target} {explained} {:?}", self.before))
     }
 }
 
 /// The same quantity by its probability, where it has one.
 pub fn by_probability(card: &Card, target: &Target) -> Target {
-    let plain = target.is_loss() || target.is_neuron() || !card.task.gives_probabilities();
-    let scale = if plain { target.scale } else { Some(Scale::Prob) };
-    Target { scale, quantity: target.quantity.clone() }
+    target.by_probability(card)
 }
 
 #[cfg(test)]

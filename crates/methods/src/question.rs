@@ -1,9 +1,9 @@
 use crate::registry::Method;
-use crate::{Baseline, Masker, Request, Stream};
+use crate::{AskedSets, Baseline, Masker, Request, Stream};
 use exegete_core::task::Reading;
 use exegete_core::{
-    Array, Axis, Card, Driver, Encoded, Error, Example, Explaining, Explanation, Logits, Model, Open,
-    Outputs, Plan, Record, Result, Row, Rules, Scale, Scores, Site, SiteInfo, Target, Unit, Units,
+    Array, Axis, Card, ContentHash, Driver, Encoded, Error, Example, Explaining, Explanation, Logits, Model,
+    Open, Outputs, Plan, Record, Result, Row, Rules, Scale, Scores, Site, SiteInfo, Target, Unit, Units,
 };
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -33,6 +33,8 @@ pub struct Question<'a> {
     pub seed: u64,
     /// What the model answers for the text as it is, where that is known already; none after a change of model or text.
     pub output: Option<Arc<Logits>>,
+    /// Where the sets of units are noted that are hidden on the way to an answer.
+    pub asked: AskedSets,
 }
 
 impl<'a> Question<'a> {
@@ -52,6 +54,7 @@ impl<'a> Question<'a> {
             kind,
             seed: 0,
             output: None,
+            asked: AskedSets::default(),
         }
     }
 
@@ -137,6 +140,21 @@ impl<'a> Question<'a> {
     /// Random numbers for one use.
     pub fn random(&self, stream: Stream) -> ChaCha8Rng {
         stream.random(self.seed, 0)
+    }
+
+    /// Random numbers for one use, others for each text.
+    pub fn random_of_text(&self, stream: Stream) -> ChaCha8Rng {
+        stream.random(self.seed, self.place())
+    }
+
+    /// A number of 40 bits that depends on the text alone.
+    pub(crate) fn place(&self) -> u64 {
+        let mut hash = ContentHash::default();
+        self.encoded().fields.iter().for_each(|field| hash.field(field.text.as_bytes()));
+        // Ten hexadecimal digits are the 40 bits that a stream leaves for places.
+        let digits = hash.hex();
+        let place = digits.chars().take(10).filter_map(|digit| digit.to_digit(16));
+        place.fold(0, |sum, digit| 16 * sum + u64::from(digit))
     }
 
     /// Where the word vectors are.

@@ -1,8 +1,9 @@
+use crate::Set;
 use crate::question::{Question, Reduce};
 use crate::registry::Meaning;
-use exegete_core::report::{Completeness, LayerSum, ReluSwap};
+use exegete_core::report::{Completeness, LayerSum, ReluSwap, Sense};
 use exegete_core::{Array, Error, Result, Site, SiteInfo, Unit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What a method found.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub struct RawAttribution {
     pub notes: Vec<String>,
     /// How far the network that was explained answers otherwise than the model, where it is another.
     pub swap: Option<ReluSwap>,
+    /// The sets of units that the method hid to find its scores; none where nobody knows.
+    pub asked: Option<HashSet<Set>>,
 }
 
 /// RawScores as a method computes them.
@@ -67,6 +70,7 @@ impl RawAttribution {
             found: BTreeMap::new(),
             notes: Vec::new(),
             swap: None,
+            asked: None,
         }
     }
 
@@ -102,6 +106,15 @@ impl RawAttribution {
     /// Whether positive and negative scores mean for and against.
     pub fn signed(&self) -> bool {
         !self.unsigned && !matches!(self.scores, RawScores::Elements(_, Reduce::L1 | Reduce::L2))
+    }
+
+    /// How they are read.
+    pub fn sense(&self) -> Sense {
+        match self.meaning {
+            Some(Meaning::Looked) => Sense::SameForEveryClass,
+            _ if self.signed() => Sense::ForAndAgainst,
+            _ => Sense::HowMuch,
+        }
     }
 
     /// The scores as they were computed: by element where there are any, else by token or unit.

@@ -35,6 +35,8 @@ pub enum Meaning {
     TimesInput,
     /// F changes by score / (x − x′) · I, with x′ the baseline.
     TimesDifference,
+    /// Nothing: it says where the model looked, whichever class is explained.
+    Looked,
     /// Nothing of that kind.
     Other,
 }
@@ -190,6 +192,7 @@ pub const METHODS: &[&Info] = &[
     &attention::attention_rollout::INFO,
     &attention::gradient_x_attention::INFO,
     &attention::attention_norm::INFO,
+    &attention::attention_attribution::INFO,
     &perturbation::leave_one_out::INFO,
     &perturbation::occlusion::INFO,
     &perturbation::feature_ablation::INFO,

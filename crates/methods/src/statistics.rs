@@ -1,4 +1,6 @@
-//! Rank correlations with ties.
+//! Rank correlations with ties, and intervals.
+
+pub mod interval;
 
 use std::cmp::Ordering;
 
@@ -8,24 +10,53 @@ use std::cmp::Ordering;
 /// ties, else by the normal approximation with the variance corrected for ties, as `scipy.stats.kendalltau` has it. None
 /// where one side is all ties.
 pub fn kendall(x: &[f64], y: &[f64]) -> Option<(f64, f64)> {
-    debug_assert_eq!(x.len(), y.len());
+    let Counted { tau, balance, ties } = Counted::of(x, y)?;
     let n = x.len();
-    let (mut balance, mut pairs) = (0i64, 0i64);
-    for i in 0..n {
-        for j in 0..i {
-            let sign = |values: &[f64]| compare(&values[i], &values[j]) as i64;
-            balance += sign(x) * sign(y);
-            pairs += 1;
+    let p = match &ties {
+        None => exact_p(n, |found| found.abs() >= balance.abs()),
+        Some((ties_x, ties_y)) => normal_p(n as f64, balance as f64, ties_x, ties_y),
+    };
+    Some((tau, p))
+}
+
+/// Pairs in the same and in the other order.
+struct Counted {
+    tau: f64,
+    /// Concordant pairs minus discordant ones.
+    balance: i64,
+    /// The ties of either side, where p is not counted out.
+    ties: Option<(Ties, Ties)>,
+}
+
+impl Counted {
+    fn of(x: &[f64], y: &[f64]) -> Option<Self> {
+        debug_assert_eq!(x.len(), y.len());
+        let n = x.len();
+        let (mut balance, mut pairs) = (0i64, 0i64);
+        for i in 0..n {
+            for j in 0..i {
+                let sign = |values: &[f64]| compare(&values[i], &values[j]) as i64;
+                balance += sign(x) * sign(y);
+                pairs += 1;
+            }
         }
+        let (ties_x, ties_y) = (Ties::of(x), Ties::of(y));
+        let untied = ((pairs as f64 - ties_x.pairs) * (pairs as f64 - ties_y.pairs)).sqrt();
+        let exact = n <= EXACT && ties_x.pairs == 0.0 && ties_y.pairs == 0.0;
+        let ties = (!exact).then_some((ties_x, ties_y));
+        (untied > 0.0).then(|| Self { tau: balance as f64 / untied, balance, ties })
     }
-    let (ties_x, ties_y) = (Ties::of(x), Ties::of(y));
-    let untied = ((pairs as f64 - ties_x.pairs) * (pairs as f64 - ties_y.pairs)).sqrt();
-    if untied == 0.0 {
-        return None;
-    }
-    let exact = n <= EXACT && ties_x.pairs == 0.0 && ties_y.pairs == 0.0;
-    let p = if exact { exact_p(n, balance) } else { normal_p(n as f64, balance as f64, &ties_x, &ties_y) };
-    Some((balance as f64 / untied, p))
+}
+
+/// Kendall's τ_b and the chance of one at least as large where there is no relation, as [`kendall`] has it.
+pub fn kendall_above(x: &[f64], y: &[f64]) -> Option<(f64, f64)> {
+    let Counted { tau, balance, ties } = Counted::of(x, y)?;
+    let n = x.len();
+    let p = match &ties {
+        None => exact_p(n, |found| found >= balance),
+        Some((ties_x, ties_y)) => 0.5 * libm::erfc(normal_z(n as f64, balance as f64, ties_x, ties_y)),
+    };
+    Some((tau, p))
 }
 
 /// The most pairs whose p-value is counted out.
@@ -96,21 +127,23 @@ impl Ties {
 }
 
 fn normal_p(n: f64, balance: f64, x: &Ties, y: &Ties) -> f64 {
+    libm::erfc(normal_z(n, balance.abs(), x, y)).min(1.0)
+}
+
+/// The balance in standard deviations, over √2 as erfc takes it.
+fn normal_z(n: f64, balance: f64, x: &Ties, y: &Ties) -> f64 {
     let m = n * (n - 1.0);
     let mut variance = (m * (2.0 * n + 5.0) - x.spread - y.spread) / 18.0 + 2.0 * x.pairs * y.pairs / m;
     if n > 2.0 {
         variance += x.triples * y.triples / (9.0 * m * (n - 2.0));
     }
-    if variance <= 0.0 {
-        return 1.0;
-    }
-    libm::erfc(balance.abs() / variance.sqrt() / std::f64::consts::SQRT_2).min(1.0)
+    if variance <= 0.0 { 0.0 } else { balance / variance.sqrt() / std::f64::consts::SQRT_2 }
 }
 
-/// The share of all n! orders whose balance of concordant and discordant pairs is at least as far from zero.
+/// The share of all n! orders whose balance of concordant and discordant pairs counts.
 ///
 /// Orders of i values with k discordant pairs: the i-th value stands before 0, 1 … i−1 of the others.
-fn exact_p(n: usize, balance: i64) -> f64 {
+fn exact_p(n: usize, counts: impl Fn(i64) -> bool) -> f64 {
     let pairs = (n * (n - 1) / 2) as i64;
     let mut shares = vec![1.0];
     for i in 2..=n {
@@ -120,7 +153,7 @@ fn exact_p(n: usize, balance: i64) -> f64 {
         }
         shares = next;
     }
-    let far = |k: usize| (pairs - 2 * k as i64).abs() >= balance.abs();
+    let far = |k: usize| counts(pairs - 2 * k as i64);
     shares.iter().enumerate().filter(|(k, _)| far(*k)).map(|(_, share)| share).sum::<f64>().min(1.0)
 }
 
@@ -151,6 +184,20 @@ mod tests {
     }
 
     #[test]
+    fn only_agreement_counts_on_one_side() {
+        let above = |x: &[f64], y: &[f64]| kendall_above(x, y).unwrap();
+        near(above(&[1.0, 2.0, 3.0, 4.0], &[1.0, 2.0, 3.0, 4.0]).1, 1.0 / 24.0);
+        near(above(&[1.0, 2.0, 3.0, 4.0], &[2.0, 1.0, 3.0, 4.0]).1, 4.0 / 24.0);
+        near(above(&[1.0, 2.0, 3.0, 4.0], &[4.0, 3.0, 2.0, 1.0]).1, 1.0);
+        let (tau, p) = above(&[3.0, 1.0, 2.0, 2.0, 0.0], &[0.5, 0.1, 0.1, 0.4, 0.0]);
+        near(tau, 8.0 / 9.0);
+        let two_sided = kendall(&[3.0, 1.0, 2.0, 2.0, 0.0], &[0.5, 0.1, 0.1, 0.4, 0.0]).unwrap().1;
+        near(p, two_sided / 2.0);
+        let (tau, p) = above(&[-3.0, -1.0, -2.0, -2.0, 0.0], &[0.5, 0.1, 0.1, 0.4, 0.0]);
+        assert!(tau < -0.8 && p > 0.95, "the opposite is no agreement: {tau}, {p}");
+    }
+
+    #[test]
     fn kendall_with_ties_as_in_the_handbook_of_scipy() {
         // scipy.stats.kendalltau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0])
         let (tau, p) = kendall(&[12.0, 2.0, 1.0, 12.0, 2.0], &[1.0, 4.0, 7.0, 1.0, 0.0]).unwrap();
@@ -159,6 +206,18 @@ mod tests {
         assert_eq!(kendall(&[0.0, -0.0], &[1.0, 2.0]), None);
         assert_eq!(kendall(&[1.0], &[1.0]), None);
         assert_eq!(kendall(&[], &[]), None);
+    }
+
+    #[test]
+    fn kendall_as_scipy_has_it() {
+        let check = |x: &[f64], y: &[f64], tau: f64, p: f64| {
+            let found = kendall(x, y).unwrap();
+            near(found.0, tau);
+            near(found.1, p);
+        };
+        check(&[0.4, 0.2, 0.2, 0.1, 0.1], &[5.0, 3.0, 4.0, 1.0, 2.0], 0.8944272, 0.0367139);
+        check(&[1.0, 2.0, 3.0, 4.0, 5.0], &[1.0, 3.0, 2.0, 5.0, 4.0], 0.6, 0.2333333);
+        check(&[1.0, 2.0, 2.0, 3.0, 4.0, 5.0], &[2.0, 1.0, 3.0, 3.0, 5.0, 4.0], 0.6428571, 0.0798385);
     }
 
     #[test]

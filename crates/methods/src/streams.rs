@@ -19,10 +19,8 @@ pub enum Stream {
     PartitionShap = 13,
     /// The rows that `lime` draws.
     Lime = 21,
-    /// Rankings beside an explanation's own.
+    /// Rankings beside an explanation's own, of the deep checks.
     Rankings = 101,
-    /// Sets of words beside those that flip the decision.
-    FlipSets = 102,
     /// Noise of the check `sensitivity`.
     Sensitivity = 103,
     /// Noise of the check `infidelity`.
@@ -39,6 +37,10 @@ pub enum Stream {
     Hotflip = 204,
     /// Texts, starts and triggers of `triggers`.
     Triggers = 205,
+    /// Pairs of tokens that a picture shows.
+    TokenPairs = 206,
+    /// Resamples of an experiment's texts, one stream a statistic from here on.
+    Resamples = 301,
     /// Parameters of a randomised model, one stream a part of the model from here on.
     Parameters = 1000,
     /// Random scores beside those of judged methods, one stream a text from here on.
@@ -49,11 +51,31 @@ pub enum Stream {
     Rows = 1 << 42,
     /// The order of labels in generated data, one stream a few rows from here on.
     RowOrder = 1 << 43,
+    /// Sets of words that all explanations of a text are tried on, one stream a text from here on.
+    Masks = 1 << 44,
+    /// Random orders beside an explanation's own in the test against chance, one stream a text from here on.
+    Chance = 1 << 45,
+    /// The order of units whose scores are tied, one stream a text from here on.
+    Ties = 1 << 46,
+    /// Scores that know nothing, tried on texts whose effects are known; two streams a text from here on.
+    Controls = 1 << 47,
+    /// Texts drawn again for an interval.
+    Resampled = 1 << 48,
+    /// Orders of a text's attention weights, one stream a text from here on.
+    WeightOrders = 1 << 49,
+    /// Where the search for other weights starts, one stream a text from here on.
+    OtherWeights = 1 << 50,
+    /// Which words lose their weight at random, one stream a text from here on.
+    ErasedWords = 1 << 51,
+    /// Random orders of erasing, one stream a text from here on.
+    ErasureOrders = 1 << 52,
+    /// Resamples of what is measured about each head, one stream a statistic from here on.
+    HeadResamples = 1 << 53,
 }
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 32] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -61,7 +83,6 @@ impl Stream {
         Self::PartitionShap,
         Self::Lime,
         Self::Rankings,
-        Self::FlipSets,
         Self::Sensitivity,
         Self::Infidelity,
         Self::Stability,
@@ -70,11 +91,23 @@ impl Stream {
         Self::FlippingSet,
         Self::Hotflip,
         Self::Triggers,
+        Self::TokenPairs,
+        Self::Resamples,
         Self::Parameters,
         Self::Scores,
         Self::Words,
         Self::Rows,
         Self::RowOrder,
+        Self::Masks,
+        Self::Chance,
+        Self::Ties,
+        Self::Controls,
+        Self::Resampled,
+        Self::WeightOrders,
+        Self::OtherWeights,
+        Self::ErasedWords,
+        Self::ErasureOrders,
+        Self::HeadResamples,
     ];
 
     /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
@@ -98,7 +131,23 @@ mod tests {
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
         // Stream 0 is that of what lies below: see ARCHITECTURE.md.
         assert!(!numbers.contains(&0));
-        let many = [Stream::Parameters, Stream::Scores, Stream::Words, Stream::Rows, Stream::RowOrder];
+        let many = [
+            Stream::Parameters,
+            Stream::Scores,
+            Stream::Words,
+            Stream::Rows,
+            Stream::RowOrder,
+            Stream::Masks,
+            Stream::Chance,
+            Stream::Ties,
+            Stream::Controls,
+            Stream::Resampled,
+            Stream::WeightOrders,
+            Stream::OtherWeights,
+            Stream::ErasedWords,
+            Stream::ErasureOrders,
+            Stream::HeadResamples,
+        ];
         assert!(
             Stream::ALL.ends_with(&many),
             "places count upward, so nothing may follow but other such streams"

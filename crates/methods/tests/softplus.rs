@@ -83,7 +83,7 @@ fn a_changed_decision_fails_and_hiding_asks_the_model_itself() {
     let swap = found.checks.swap.clone().unwrap();
     assert!(swap.decision_changed);
     close("changes", &[swap.logit_change], &[(1.0 + (-0.05f64).exp()).ln()], SIZE, 1e-6);
-    let verdict = found.checks.verdict.unwrap();
+    let verdict = found.checks.verdict.clone().unwrap();
     let finding = verdict.findings.iter().find(|finding| finding.check == "swap").unwrap();
     assert_eq!((finding.measured, finding.passed), (Some(1.0), Some(false)));
     assert!(verdict.failures.iter().any(|failure| failure.contains("decides something else")), "{verdict:?}");
@@ -255,5 +255,5 @@ fn slopes_along_a_direction_agree() {
     let moved = model.open().unwrap().jvp(&[row], job.site, std::slice::from_ref(&along), &[]).unwrap();
     let expected: f64 =
         along.data.iter().zip(&read.gradients[0].data).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-    close("slope", &[f64::from(moved[0][0].data[0])], &[expected], SIZE, 1e-5);
+    close("slope", &[f64::from(moved.moved[0][0].data[0])], &[expected], SIZE, 1e-5);
 }

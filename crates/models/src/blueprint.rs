@@ -34,6 +34,8 @@ pub(crate) struct Built<T> {
 pub(crate) struct Limits {
     pub(crate) tokens: usize,
     pub(crate) vocabulary: usize,
+    /// How many words there are to write, which tokens of type 1 are then of.
+    pub(crate) target: Option<usize>,
     /// How many token types there are.
     pub(crate) kinds: usize,
 }
@@ -67,7 +69,7 @@ impl Blueprint {
     pub(crate) fn task(&self) -> Result<&'static dyn Task> {
         match self {
             Self::Encoder(config) => config.task(),
-            Self::Small(_) => Ok(&exegete_core::task::CLASSIFICATION),
+            Self::Small(small) => Ok(small.task()),
         }
     }
 
@@ -98,7 +100,8 @@ impl Blueprint {
     pub(crate) fn limits(&self) -> Limits {
         match self {
             Self::Encoder(c) => {
-                Limits { tokens: c.max_tokens(), vocabulary: c.vocab_size, kinds: c.type_vocab_size.max(1) }
+                let kinds = c.type_vocab_size.max(1);
+                Limits { tokens: c.max_tokens(), vocabulary: c.vocab_size, target: None, kinds }
             }
             Self::Small(small) => small.limits(),
         }

@@ -2,8 +2,9 @@ use crate::blocks::{Embeddings, Layer, Linear, Stack};
 use crate::config::Config;
 use crate::heads::Head;
 use crate::run::Run;
-use exegete_core::{Axis, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task, Token};
-use exegete_engine::Scalar;
+use exegete_core::{Axis, Encoded, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task, Token};
+use exegete_engine::{Context, Scalar};
+use std::sync::Arc;
 
 /// A network that goes forward over packed rows, through its named places.
 pub trait Network<T>: Send + Sync {
@@ -24,6 +25,16 @@ pub trait Network<T>: Send + Sync {
     /// Whether a token's vector is a row of the word matrix, and not of a table of its own.
     fn reads_words(&self, _token: &Token) -> bool {
         true
+    }
+
+    /// An encoded text with what the network itself writes of it, where it writes and was not told what.
+    fn complete(&self, _ctx: &Arc<Context<T>>, encoded: Encoded) -> Result<Encoded> {
+        Ok(encoded)
+    }
+
+    /// What the network writes of each row by itself, in as many steps as the row's own target has; none where it writes nothing.
+    fn writes(&self, _ctx: &Arc<Context<T>>, _rows: &[Row]) -> Result<Option<Vec<Vec<usize>>>> {
+        Ok(None)
     }
 
     /// How many numbers the output of a row has under a plan.

@@ -30,7 +30,7 @@ impl<T: Real> Learner for Opened<T> {
     fn gradient(&self, rows: &[Row], labels: &[Label], select: &[String]) -> Result<(Vec<f64>, Vec<Array>)> {
         let batch = LossBatch::new(rows, labels, select);
         let Pulled { losses, gradients, .. } =
-            self.pulled(&self.parts.ctx, &*self.parts.network, &batch, 1.0)?;
+            self.pulled(&self.parts.ctx, &*self.parts.network, &batch, |_| 1.0)?;
         let losses = losses.value.data().iter().map(|x| x.value()).collect();
         Ok((losses, self.arrays(select, &gradients, |x| x.value())))
     }
@@ -48,7 +48,7 @@ impl<T: Real> Learner for Opened<T> {
         // Sequences are packed, so a row alone costs what it costs in a batch.
         let one = |ctx: &Arc<Context<T>>, i: usize| {
             let batch = LossBatch::new(&rows[i..=i], &labels[i..=i], select);
-            let pulled = self.pulled(ctx, &*self.parts.network, &batch, 1.0)?;
+            let pulled = self.pulled(ctx, &*self.parts.network, &batch, |_| 1.0)?;
             Ok::<_, Error>(self.arrays(select, &pulled.gradients, |x| x.value()))
         };
         let (ctx, all): (_, Vec<usize>) = (&self.parts.ctx, (0..rows.len()).collect());
@@ -78,7 +78,7 @@ impl<T: Real> Learner for Opened<T> {
         let duals = self.duals()?;
         let network = duals.along(&self.parts, &self.directions(select, v)?)?;
         let batch = LossBatch::new(rows, labels, select);
-        let pulled = self.pulled(&duals.ctx, &*network, &batch, 1.0)?;
+        let pulled = self.pulled(&duals.ctx, &*network, &batch, |_| 1.0)?;
         Ok(self.arrays(select, &pulled.gradients, |x| x.tangent()))
     }
 }
@@ -134,26 +134,29 @@ impl<T: Real> Opened<T> {
         let Finished { tape, kept, outputs, places, .. } = &mut finished;
         let logits = kept[outputs].var.clone();
         let task = self.parts.card.task;
-        let losses = objective(&mut Forward { tape, logits, rows, labels, task, kept, places })?;
+        let info = network.sites().get(*outputs)?;
+        let count = |row: &Row| info.axes.first().map_or(1, |axis| axis.len(&row.encoded));
+        let counts: &[usize] = &rows.iter().map(count).collect::<Vec<_>>();
+        let losses = objective(&mut Forward { tape, logits, rows, labels, task, kept, counts, places })?;
         if (losses.value.rows(), losses.value.cols()) != (rows.len(), 1) {
             return Err(Error::Request("an objective must give one loss for every row".into()));
         }
         Ok((losses, finished))
     }
 
-    /// The loss of every row, and the gradient of their sum times `weight`.
+    /// The loss of every row, and the gradient of their sum, each times its weight.
     pub(crate) fn pulled<S: Scalar>(
         &self,
         ctx: &Arc<Context<S>>,
         network: &dyn Network<S>,
         batch: &LossBatch<'_, S>,
-        weight: f64,
+        weight: impl Fn(usize) -> f64,
     ) -> Result<Pulled<S>> {
         let (losses, finished) = self.lost(ctx, network, batch)?;
         let mut pulled = Pulled { losses, gradients: vec![None; batch.select.len()], words: None };
         let Some(node) = pulled.losses.node else { return Ok(pulled) };
         let rows = pulled.losses.value.rows();
-        let seed = Tensor::new(rows, 1, vec![S::from_f64(weight); rows]);
+        let seed = Tensor::new(rows, 1, (0..rows).map(|row| S::from_f64(weight(row))).collect());
         let words = match batch.words {
             true => finished.kept[&network.sites().words()?].var.node,
             false => None,

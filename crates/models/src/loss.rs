@@ -19,6 +19,8 @@ pub struct Forward<'a, T> {
     /// What the model answers.
     pub task: &'static dyn Task,
     pub(crate) kept: &'a HashMap<Site, Kept<T>>,
+    /// How many places of each row have an output: its tokens, or the places of what it writes.
+    pub(crate) counts: &'a [usize],
     /// The tokens of each row that have an output, where not all of them have one.
     pub(crate) places: &'a [Option<Arc<[usize]>>],
 }

@@ -11,7 +11,7 @@ use crate::weights::{Param, Replaced, Weights, check_shapes, matrix};
 use exegete_core::task::Reading;
 use exegete_core::{
     Array, Card, Driver, Encoded, Error, Example, Learner, Logits, Model, Open, ParameterGroup, Pass, Plan,
-    Prediction, Record, Result, Row, Scores, Site, Sites, Tangents,
+    Prediction, Record, Result, Row, Scores, Site, Sites, Tangents, Token,
 };
 use exegete_engine::{Context, Dual, Real, Scalar, Tensor};
 use std::collections::BTreeMap;
@@ -76,8 +76,12 @@ impl<T: Real> Opened<T> {
             if tokens.len() > limits.tokens {
                 return wrong(format!("{} tokens, the model reads at most {}", tokens.len(), limits.tokens));
             }
-            if let Some(token) = tokens.iter().find(|token| token.id as usize >= limits.vocabulary) {
-                return wrong(format!("token id {} in a vocabulary of {}", token.id, limits.vocabulary));
+            let known = |token: &Token| match limits.target {
+                Some(target) if token.type_id == 1 => target,
+                _ => limits.vocabulary,
+            };
+            if let Some(token) = tokens.iter().find(|token| token.id as usize >= known(token)) {
+                return wrong(format!("token id {} in a vocabulary of {}", token.id, known(token)));
             }
             let kinds = limits.kinds;
             if let Some(token) = tokens.iter().find(|token| token.type_id as usize >= kinds) {
@@ -117,6 +121,9 @@ impl<T: Real> Opened<T> {
     }
 }
 
+/// So many texts are written together: enough for products that are worth their start.
+const ROWS_WRITTEN: usize = 128;
+
 impl<T: Real> Model for Opened<T> {
     fn card(&self) -> &Card {
         &self.parts.card
@@ -138,7 +145,7 @@ impl<T: Real> Model for Opened<T> {
 impl<T: Real> Open for Opened<T> {
     fn encode(&self, example: &Example) -> Result<Encoded> {
         match &self.parts.tokenizer {
-            Some(tokenizer) => tokenizer.encode_within(example, usize::MAX),
+            Some(tokenizer) => self.completed(tokenizer.encode_within(example, usize::MAX)?),
             None => Err(Error::Unsupported(format!("{} has no tokenizer", self.parts.card.name))),
         }
     }
@@ -149,6 +156,24 @@ impl<T: Real> Open for Opened<T> {
 
     fn piece(&self, id: u32) -> Option<String> {
         self.parts.tokenizer.as_ref()?.piece(id)
+    }
+
+    fn output_id(&self, piece: &str) -> Option<u32> {
+        self.parts.tokenizer.as_ref()?.output_id(piece)
+    }
+
+    fn output_piece(&self, id: u32) -> Option<String> {
+        self.parts.tokenizer.as_ref()?.output_piece(id)
+    }
+
+    fn writes(&self, rows: &[Row]) -> Result<Option<Vec<Vec<usize>>>> {
+        self.check_rows(rows)?;
+        let mut written = Vec::with_capacity(rows.len());
+        for rows in rows.chunks(ROWS_WRITTEN) {
+            let Some(some) = self.parts.network.writes(&self.parts.ctx, rows)? else { return Ok(None) };
+            written.extend(some);
+        }
+        Ok(Some(written))
     }
 
     fn mask_id(&self) -> Option<u32> {
@@ -227,6 +252,17 @@ impl<T: Real> Open for Opened<T> {
 }
 
 impl<T: Real> Opened<T> {
+    /// A text with what the model writes of it, each word under its name.
+    fn completed(&self, encoded: Encoded) -> Result<Encoded> {
+        self.parts.files.check()?;
+        let told = encoded.len();
+        let mut encoded = self.parts.network.complete(&self.parts.ctx, encoded)?;
+        for token in &mut encoded.tokens[told..] {
+            token.piece = self.output_piece(token.id).unwrap_or_default();
+        }
+        Ok(encoded)
+    }
+
     /// The same model under another card, with some parameters replaced.
     pub(crate) fn replaced(&self, card: Card, by: BTreeMap<String, Tensor<T>>) -> Result<Self> {
         self.viewed(card, by, self.parts.softplus)

@@ -3,6 +3,7 @@ use crate::weights::Param;
 use exegete_core::{Array, Axis, Change, Edit, Error, Pick, Plan, Record, Result, Row, Site, Sites};
 use exegete_engine::{
     CellSite, Context, Dropout, Heads, Mode, NodeId, Op, Patch, Scalar, Segments, Tape, Tensor, Var,
+    random_bits,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -58,6 +59,10 @@ pub(crate) struct Noise<'a> {
     pub(crate) rates: Rates,
     /// The key of each row's random masks.
     pub(crate) keys: &'a [u64],
+    /// The share of steps in which a model that writes reads what it should have written.
+    pub(crate) forcing: f64,
+    /// The key of what is drawn once for the whole batch.
+    pub(crate) batch: u64,
 }
 
 /// A kept value and where each row's part of it lies.
@@ -280,6 +285,15 @@ impl<'a, T: Scalar> Run<'a, T> {
             self.tape.apply(Op::Context(heads.clone()), [probs, v]) // [T, H]
         } else {
             self.tape.attention(heads, q, k, v) // [T, H]
+        })
+    }
+
+    /// Whether a model that writes reads its own word in this step: in training, one draw a batch and step.
+    pub(crate) fn reads_own(&self, step: usize) -> bool {
+        self.noise.is_some_and(|noise| {
+            // 53 bits are a number from 0 up to 1.
+            let draw = (random_bits(noise.batch, step as u64) >> 11) as f64 / (1u64 << 53) as f64;
+            draw >= noise.forcing
         })
     }
 

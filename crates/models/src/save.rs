@@ -57,6 +57,7 @@ const TOKENIZER: &[&str] = &[
     "special_tokens_map.json",
     "added_tokens.json",
     "vocab.txt",
+    "vocab.target.txt",
     "vocab.json",
     "merges.txt",
     "spiece.model",

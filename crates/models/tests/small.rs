@@ -103,11 +103,16 @@ fn parameters_are_counted_before_they_are_made() {
         let held: u128 = model.learner().unwrap().parameters().iter().map(held).sum();
         let read = |name: &str| std::fs::read_to_string(case.folder.join(name)).unwrap();
         let config = SmallConfig::parse("config.json", read("config.json")).unwrap();
-        assert_eq!(config.parameters(read("vocab.txt").lines().count()), held, "{}", case.folder.display());
+        assert_eq!(
+            config.parameters(read("vocab.txt").lines().count(), 0),
+            held,
+            "{}",
+            case.folder.display()
+        );
     }
     let vast =
         SmallConfig::parse("c", r#"{"kind": "lstm", "hidden": 1000000, "labels": ["a", "b"]}"#).unwrap();
-    assert!(vast.parameters(10) > 8_000_000_000_000);
+    assert!(vast.parameters(10, 0) > 8_000_000_000_000);
 }
 
 /// Everything recorded must be found, and everything found recorded.

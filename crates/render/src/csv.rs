@@ -22,12 +22,15 @@ struct Section {
     rows: Vec<Row>,
 }
 
-/// The scores of a report, one row each.
-pub(crate) fn render(report: &Report) -> String {
-    if report.items.is_empty() {
-        return document(&attribution::HEAD.map(str::to_owned), &[]);
-    }
+/// A report's scores; those of a text of many begin with its number.
+pub(crate) fn render(report: &Report, row: Option<usize>) -> String {
     let mut sections: Vec<Section> = report.items.iter().enumerate().map(section).collect();
+    if sections.is_empty() {
+        sections.push(fixed(0, &attribution::HEAD, Vec::new()));
+    }
+    if let Some(row) = row {
+        sections.iter_mut().for_each(|section| section.number(row));
+    }
     sections.sort_by_key(|section| section.place);
     let joined = |same: &[Section]| {
         let rows: Vec<Row> = same.iter().flat_map(|section| section.rows.iter().cloned()).collect();
@@ -36,12 +39,20 @@ pub(crate) fn render(report: &Report) -> String {
     sections.chunk_by(|a, b| a.place == b.place).map(joined).collect::<Vec<String>>().join("\n")
 }
 
+impl Section {
+    /// Puts the number of the text into a column before all others.
+    fn number(&mut self, row: usize) {
+        self.head.insert(0, "row".to_owned());
+        self.rows.iter_mut().for_each(|cells| cells.insert(0, row.to_string()));
+    }
+}
+
+/// A table that all items of one kind share.
+fn fixed(place: u8, head: &[&str], rows: Vec<Row>) -> Section {
+    Section { place: (place, 0), head: head.iter().map(|&name| name.to_owned()).collect(), rows }
+}
+
 fn section((index, item): (usize, &Item)) -> Section {
-    let fixed = |place: u8, head: &[&str], rows: Vec<Row>| Section {
-        place: (place, 0),
-        head: head.iter().map(|&name| name.to_owned()).collect(),
-        rows,
-    };
     match item {
         Item::Attribution(attribution) => fixed(0, &attribution::HEAD, attribution::rows(index, attribution)),
         Item::Map(map) => fixed(1, &map::HEAD, map::rows(index, map)),

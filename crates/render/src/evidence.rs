@@ -4,8 +4,8 @@ mod other;
 
 use crate::figures::{count, figure, p_value, percent, setting};
 use exegete_core::report::{
-    Attribution, Checks, Completeness, Curve, Erasure, Flip, Infidelity, Randomisation, RankAgreement,
-    ReluSwap, Sensitivity, Stability,
+    AgainstChance, Attribution, ChanceVerdict, Checks, Completeness, Curve, Erasure, Flip, Hiding,
+    Infidelity, Randomisation, RankAgreement, ReluSwap, Sensitivity, Stability,
 };
 use std::borrow::Cow;
 
@@ -37,9 +37,19 @@ pub(crate) enum Chart<'a> {
 
 /// The checks that were made, the quickest to read first.
 pub(crate) fn lines(attribution: &Attribution) -> Vec<Line<'_>> {
-    let Checks { completeness, swap, comprehensiveness, sufficiency, flip, leave_one_out, .. } =
-        &attribution.checks;
+    let Checks {
+        completeness,
+        swap,
+        chance,
+        hiding,
+        comprehensiveness,
+        sufficiency,
+        flip,
+        leave_one_out,
+        ..
+    } = &attribution.checks;
     let mut lines = Vec::new();
+    lines.extend(chance.as_ref().map(self::chance));
     lines.extend(completeness.as_ref().map(self::completeness));
     lines.extend(swap.as_ref().map(self::swap));
     lines.extend(comprehensiveness.as_ref().map(|erasure| Line {
@@ -59,6 +69,7 @@ pub(crate) fn lines(attribution: &Attribution) -> Vec<Line<'_>> {
     lines.extend(flip.as_ref().map(|flip| self::flip(flip, attribution)));
     lines.extend(leave_one_out.as_ref().map(self::leave_one_out));
     lines.extend(deep(&attribution.checks));
+    lines.extend(hiding.as_ref().map(self::hiding));
     lines.extend(others(&attribution.checks));
     lines
 }
@@ -93,6 +104,24 @@ fn deep(checks: &Checks) -> Vec<Line<'_>> {
 /// A line still without its words.
 fn line<'a>(figures: String, chart: Option<Chart<'a>>) -> Line<'a> {
     Line { name: Cow::Borrowed(""), figures, gloss: "", meaning: "", good: "", chart }
+}
+
+/// Why the test against chance could not decide, where it could not.
+pub(crate) fn undecided(checks: &Checks) -> Option<&str> {
+    let chance = checks.chance.as_ref().filter(|chance| chance.verdict == ChanceVerdict::Undecided)?;
+    Some(&chance.says)
+}
+
+fn chance(chance: &AgainstChance) -> Line<'_> {
+    let meaning = "how many random rankings are as good at finding what moves the model";
+    let name = Cow::Borrowed("chance");
+    Line { name, good: "few is good", meaning, ..line(chance.says.clone(), None) }
+}
+
+fn hiding(hiding: &Hiding) -> Line<'_> {
+    let Hiding { masker, target, rows, .. } = hiding;
+    let figures = format!("{}, units hidden by {masker}, {target} read", count(*rows, "forward row"));
+    Line { name: Cow::Borrowed("rows"), meaning: "what the card took", ..line(figures, None) }
 }
 
 fn completeness(completeness: &Completeness) -> Line<'_> {

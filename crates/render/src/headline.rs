@@ -1,6 +1,7 @@
 //! What the model says, in a few words.
 
 use crate::figures::{figure, percent};
+use crate::sense::explained;
 use exegete_core::report::{Attribution, Provenance, Subject};
 use exegete_core::{ClassScore, Scores};
 
@@ -34,6 +35,7 @@ pub(crate) fn said(answered: &Scores) -> Said {
             String::new(),
         ),
         Scores::Fills { masks } => (list(masks.iter().map(fill)), String::new()),
+        Scores::Written { text, .. } => (format!("“{text}”"), String::new()),
         Scores::Vector { vector } => (format!("a vector of {}", vector.len()), String::new()),
     };
     let several = matches!(answered, Scores::Labels { labels, .. } if labels.len() > 1);
@@ -45,6 +47,25 @@ pub(crate) fn said(answered: &Scores) -> Said {
 pub(crate) fn decided(answered: &Scores) -> String {
     let Said { decision, probability, .. } = said(answered);
     probability.map_or_else(|| decision.clone(), |p| format!("{decision} {}", percent(p)))
+}
+
+/// What the model already gives without the text, where the method compares the text with something.
+pub(crate) fn baseline(attribution: &Attribution) -> Option<String> {
+    let Attribution { subject, baseline_value, .. } = attribution;
+    let value = baseline_value.filter(|value| value.is_finite())?;
+    let compared = subject.params.get("baselines").and_then(|value| value.as_array());
+    let names: Option<Vec<&str>> =
+        compared.map(|names| names.iter().filter_map(|name| name.as_str()).collect());
+    let what = match names {
+        Some(names) => format!("its baseline ({})", names.join(", ")),
+        None => "a text with everything hidden".to_owned(),
+    };
+    let of_class = subject.target.starts_with("class:") && subject.target.ends_with(":prob");
+    Some(match (of_class, compared.is_none()) {
+        (true, true) => format!("an empty text already gives {value:.2}"),
+        (true, false) => format!("{what} already gives {value:.2}"),
+        _ => format!("{what} gives {}", figure(value)),
+    })
 }
 
 /// The classes that were not chosen, most probable first.
@@ -83,7 +104,8 @@ pub(crate) fn asked(members: &[&Attribution]) -> String {
         }
     };
     let target = shared(|member| &member.subject.target, "target");
-    let target = target.map_or_else(|many| many, |one| format!("{one} = {}", figure(first.subject.value)));
+    let target = target
+        .map_or_else(|many| many, |one| format!("{} = {}", explained(&one), figure(first.subject.value)));
     let method = shared(|member| &member.subject.method, "method").unwrap_or_else(|many| many);
     let site = match shared(|member| &member.site, "site").unwrap_or_else(|many| many).as_str() {
         // Nothing inside the model was looked at.
@@ -97,7 +119,7 @@ pub(crate) fn asked(members: &[&Attribution]) -> String {
 /// The same for a rule and for edits.
 pub(crate) fn asked_of(subject: &Subject) -> String {
     let Subject { target, value, method, .. } = subject;
-    format!("{target} = {} by {method}{}", figure(*value), sampled(subject))
+    format!("{} = {} by {method}{}", explained(target), figure(*value), sampled(subject))
 }
 
 /// How many samples a method took, and how well a local model fits them; empty where it says neither.
@@ -182,6 +204,7 @@ mod tests {
             (Scores::Answer(answer("")), "no answer", Some(0.75), ""),
             (Scores::Tags { tags: vec![tag("Ann", "PER"), tag("is", "O")] }, "Ann PER", None, ""),
             (Scores::Fills { masks: vec![fill] }, "token 4: good 50.0 %", None, ""),
+            (Scores::Written { text: "b a".into(), log_prob: -0.5, words: vec![] }, "“b a”", None, ""),
             (Scores::Vector { vector: vec![0.0; 3] }, "a vector of 3", None, ""),
         ] {
             let said = said(&answered);

@@ -15,13 +15,14 @@ mod plot;
 mod rule;
 mod table;
 
+use crate::evidence::undecided;
 use crate::figures::percent;
 use crate::groups::{Group, groups};
-use crate::headline::{Said, cost, said};
+use crate::headline::{Said, baseline, cost, said};
 use crate::markup::Escaped;
 use crate::plot::Source;
 pub use corpus::CorpusPage;
-use exegete_core::report::{Item, Provenance, Report, Subject, Verdict};
+use exegete_core::report::{Attribution, Item, Provenance, Report, Subject, Verdict};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -105,6 +106,14 @@ fn verdict(verdict: Option<&Verdict>) -> String {
         format!("<p class=\"verdict\">{}</p>\n", Escaped(sentence))
     };
     failed + &sentence
+}
+
+/// What the evidence could not decide, and what the model says without the text.
+fn doubts(attribution: &Attribution) -> String {
+    let undecided = undecided(&attribution.checks)
+        .map(|undecided| format!("<p class=\"undecided\">{}</p>\n", Escaped(undecided)));
+    let baseline = baseline(attribution).map(|said| format!("<p class=\"soft\">{}</p>\n", Escaped(&said)));
+    undecided.into_iter().chain(baseline).collect()
 }
 
 fn params(subject: &Subject) -> String {

@@ -33,6 +33,7 @@ mod read;
 mod rows;
 mod rule;
 mod scale;
+mod sense;
 mod svg;
 mod text;
 mod ties;
@@ -94,11 +95,13 @@ pub struct RenderOptions {
     pub colour: bool,
     /// Columns of the terminal, at least 40. Pictures take eight pixels a column.
     pub width: usize,
+    /// Which text of many the report is about, counted from 1: rows for spreadsheets then begin with it.
+    pub row: Option<usize>,
 }
 
 impl Default for RenderOptions {
     fn default() -> Self {
-        Self { colour: false, width: 100 }
+        Self { colour: false, width: 100, row: None }
     }
 }
 
@@ -122,7 +125,7 @@ pub fn render(report: &Report, format: Format, options: &RenderOptions) -> Strin
         Format::Json => json::pretty(report),
         Format::Jsonl => json::line(report),
         Format::Html => html::render(report),
-        Format::Csv => csv::render(report),
+        Format::Csv => csv::render(report, options.row),
         Format::Svg => svg::render(report, options),
     }
 }

@@ -151,6 +151,7 @@ mod tests {
                 },
                 target: String::new(),
                 value: 0.9,
+                sense: Default::default(),
                 notes: Vec::new(),
             },
             units: ["great", "good", "fun"].map(unit).to_vec(),

@@ -17,11 +17,12 @@ mod table;
 mod units;
 
 use crate::RenderOptions;
+use crate::evidence::undecided;
 use crate::figures::percent;
 use crate::groups::{Group, groups};
-use crate::headline::{Said, cost, said};
+use crate::headline::{Said, baseline, cost, said};
 use crate::plot::Source;
-use exegete_core::report::{Item, Provenance, Report, Subject, Verdict};
+use exegete_core::report::{Attribution, Item, Provenance, Report, Subject, Verdict};
 use grid::{Column, Grid};
 use paint::{Span, Tone};
 use screen::Screen;
@@ -95,6 +96,17 @@ fn verdict_at(screen: &mut Screen, indent: usize, verdict: Option<&Verdict>) {
     }
     if !sentence.is_empty() {
         screen.line(indent, indent, &[Span::plain(sentence)]);
+    }
+}
+
+/// What the evidence could not decide, and what the model says without the text.
+fn doubts(screen: &mut Screen, indent: usize, attribution: &Attribution) {
+    if let Some(undecided) = undecided(&attribution.checks) {
+        let spans = [Span::new("? ", Tone::Warning), Span::plain(undecided)];
+        screen.line(indent, indent + 2, &spans);
+    }
+    if let Some(baseline) = baseline(attribution) {
+        screen.line(indent, indent, &[Span::faint(baseline)]);
     }
 }
 

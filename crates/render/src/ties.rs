@@ -84,6 +84,7 @@ mod tests {
                 prediction: exegete_core::Scores::Value { value: 0.0 },
                 target: String::new(),
                 value: 0.0,
+                sense: Default::default(),
                 notes: Vec::new(),
             },
             site: String::new(),
@@ -92,6 +93,7 @@ mod tests {
             units: values.iter().map(unit).collect(),
             values: values.to_vec(),
             errors: errors.to_vec(),
+            baseline_value: None,
             checks: Checks::default(),
         }
     }

@@ -199,6 +199,18 @@ impl Open for Faulty {
         self.inner.open()?.piece(id)
     }
 
+    fn output_id(&self, piece: &str) -> Option<u32> {
+        self.inner.open()?.output_id(piece)
+    }
+
+    fn output_piece(&self, id: u32) -> Option<String> {
+        self.inner.open()?.output_piece(id)
+    }
+
+    fn writes(&self, rows: &[Row]) -> Result<Option<Vec<Vec<usize>>>> {
+        self.sound()?.writes(&self.rows(rows))
+    }
+
     fn word_embeddings(&self) -> Option<Array> {
         self.inner.open()?.word_embeddings()
     }

@@ -23,6 +23,7 @@ mod next_token;
 mod reading;
 mod schema;
 mod toy;
+mod worked;
 
 pub use close::{Comparison, Numbers, Of, check, close};
 pub use faulty::{Fault, Faulty};
@@ -32,3 +33,4 @@ pub use next_token::{NEXT_TOKEN, NextToken};
 pub use reading::{explaining, outputs, passes, slopes};
 pub use schema::misfits;
 pub use toy::Toy;
+pub use worked::{Parameter, toy_attention, write_small, write_toy_attention};

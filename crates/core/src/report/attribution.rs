@@ -25,6 +25,10 @@ pub struct Attribution {
     /// The standard error of each unit's value, where the method samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<f64>,
+    /// F at what the method compares the text with: its baseline (the mean over several), or the text with everything hidden.
+    /// Absent where it compares with nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_value: Option<f64>,
     /// How far it can be trusted.
     pub checks: Checks,
 }

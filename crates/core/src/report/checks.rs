@@ -18,6 +18,9 @@ pub struct Checks {
     /// How far the network that was explained answers otherwise than the model, where another function stands for ReLU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swap: Option<ReluSwap>,
+    /// Whether the ranking is better than chance at finding what moves the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chance: Option<AgainstChance>,
     /// How units were hidden for what follows, and what was read then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hiding: Option<Hiding>,
@@ -59,10 +62,11 @@ pub struct Checks {
 
 impl Checks {
     /// The names of the fields, under which nothing else can be added.
-    pub const FIELDS: [&str; 14] = [
+    pub const FIELDS: [&str; 15] = [
         "verdict",
         "completeness",
         "swap",
+        "chance",
         "hiding",
         "comprehensiveness",
         "sufficiency",
@@ -109,6 +113,56 @@ impl Checks {
         }
         Ok(())
     }
+}
+
+/// How many rankings of the units fit what hiding random sets of them does to F, as well as the explanation's own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgainstChance {
+    /// The chance that a ranking drawn without looking does as well; absent where there is nothing to measure on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+    /// How many of the rankings do as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_good: Option<usize>,
+    /// How many rankings it was compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rankings: Option<usize>,
+    /// Whether these are all rankings there are, its own among them, and not random ones.
+    pub exact: bool,
+    /// How well it fits, in standard deviations over all rankings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub z: Option<f64>,
+    /// What p is held against.
+    pub level: f64,
+    /// What comes of it.
+    pub verdict: ChanceVerdict,
+    /// Why it is undecided, or failed whatever p is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How many sets of hidden units it was measured on.
+    pub masks: usize,
+    /// The scale on which F was read.
+    pub scale: String,
+    /// Whether the scores have a sign; else they are held against the sizes of effects.
+    pub signed: bool,
+    /// Whether the method had not seen what hiding these sets does; absent where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub independent: Option<bool>,
+    /// The same in words.
+    pub says: String,
+}
+
+/// What comes of the test against chance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ChanceVerdict {
+    /// Few random rankings do as well.
+    Passed,
+    /// Random rankings do as well, and this text could have shown a better one.
+    Failed,
+    /// No order of these scores could have passed.
+    Undecided,
 }
 
 /// Whether scores add up: gap = |sum − difference| / max(|difference|, 0.1·Σ|score|).
@@ -262,12 +316,12 @@ pub struct Flip {
     pub random_sets: usize,
 }
 
-/// Kendall's τ_b, with ties, and its two-sided p-value.
+/// Kendall's τ_b, with ties, and its one-sided p-value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankAgreement {
     /// The rank correlation τ_b, from −1 to 1; none where one side is all ties.
     pub tau: Option<f64>,
-    /// The chance of such a τ without any relation.
+    /// The chance of a τ at least as large without any relation.
     pub p_value: Option<f64>,
     /// How many units it was measured on.
     pub units: usize,

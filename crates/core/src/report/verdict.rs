@@ -18,6 +18,11 @@ impl Verdict {
     pub fn new(sentence: String, failures: Vec<String>) -> Self {
         Self { sentence, failures, findings: Vec::new() }
     }
+
+    /// Whether all scores are rounding.
+    pub fn says_zero(&self) -> bool {
+        self.findings.iter().any(|found| found.check == "zero_scores" && found.passed == Some(false))
+    }
 }
 
 /// What one check measured, and how it was judged.

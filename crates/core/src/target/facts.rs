@@ -79,7 +79,11 @@ impl Quantity {
     /// The class, label or word that it is about, where it is about one.
     pub fn choice(&self) -> Option<&Choice> {
         match self {
-            Self::Class(choice) | Self::Tag(_, choice) | Self::Token(_, choice) => Some(choice),
+            Self::Class(choice)
+            | Self::Tag(_, choice)
+            | Self::Token(_, choice)
+            | Self::TagOf(_, choice)
+            | Self::TokenOf(_, choice) => Some(choice),
             _ => None,
         }
     }
@@ -106,8 +110,8 @@ impl Quantity {
             Self::Start(_) | Self::End(_) | Self::Answer(_) => {
                 "start, end and answer are for question-answering models"
             }
-            Self::Tag(..) => "tag:POS=LABEL is for models that label tokens",
-            Self::Token(..) => "token:POS=WORD is for masked language models",
+            Self::Tag(..) | Self::TagOf(..) => "tag:POS=LABEL is for models that label tokens",
+            Self::Token(..) | Self::TokenOf(..) => "token:POS=WORD is for masked language models",
             _ => instead,
         };
         Error::Request(what.into())

@@ -3,8 +3,8 @@ use crate::{Error, Result, Site};
 use std::fmt;
 use std::str::FromStr;
 
-const FORMS: &str = "predicted, class:NAME, margin:A,B, loss, start, end, answer, tag:POS=LABEL, token:POS=WORD or \
-    unit:SITE[pos,i], and :logit, :prob or :logprob after them";
+const FORMS: &str = "predicted, class:NAME, margin:A,B, loss, start, end, answer, tag:POS=LABEL, token:POS=WORD (POS is \
+    a number or a word of the text) or unit:SITE[pos,i], and :logit, :prob or :logprob after them";
 
 impl FromStr for Target {
     type Err = Error;
@@ -42,8 +42,15 @@ fn parse_quantity(body: &str) -> Option<Quantity> {
             let (first, second) = pair.split_once(',')?;
             Quantity::Margin(choice(first)?, choice(second)?)
         }
-        ("tag", Some(at)) => placed(at).map(|(position, label)| Quantity::Tag(position, label))?,
-        ("token", Some(at)) => placed(at).map(|(position, word)| Quantity::Token(position, word))?,
+        ("tag", Some(at)) => match placed(at)? {
+            (Ok(position), label) => Quantity::Tag(position, label),
+            (Err(word), label) => Quantity::TagOf(word, label),
+        },
+        ("token", Some(at)) => match placed(at) {
+            Some((Ok(position), word)) => Quantity::Token(position, word),
+            Some((Err(at), word)) => Quantity::TokenOf(Some(at), word),
+            None => Quantity::TokenOf(None, only(at)?),
+        },
         ("unit", Some(at)) => parse_unit(at)?,
         _ => return None,
     })
@@ -53,9 +60,15 @@ fn choice(name: &str) -> Option<Choice> {
     (!name.is_empty()).then(|| Choice { name: name.into(), index: None })
 }
 
-fn placed(at: &str) -> Option<(usize, Choice)> {
-    let (position, name) = at.split_once('=')?;
-    Some((position.parse().ok()?, choice(name)?))
+/// A position or a word, and what is asked there. A number is always a position.
+fn placed(at: &str) -> Option<(Result<usize, String>, Choice)> {
+    let (place, name) = at.split_once('=').filter(|(place, _)| !place.is_empty())?;
+    Some((place.parse().map_err(|_| place.to_owned()), choice(name)?))
+}
+
+/// What is asked at the only mask: anything that names no place.
+fn only(name: &str) -> Option<Choice> {
+    choice(name).filter(|choice| !choice.name.contains('='))
 }
 
 fn parse_unit(at: &str) -> Option<Quantity> {
@@ -76,6 +89,9 @@ impl fmt::Display for Target {
             Quantity::Answer(_) => f.write_str("answer")?,
             Quantity::Tag(position, label) => write!(f, "tag:{position}={}", label.name)?,
             Quantity::Token(position, word) => write!(f, "token:{position}={}", word.name)?,
+            Quantity::TagOf(at, label) => write!(f, "tag:{at}={}", label.name)?,
+            Quantity::TokenOf(Some(at), word) => write!(f, "token:{at}={}", word.name)?,
+            Quantity::TokenOf(None, word) => write!(f, "token:{}", word.name)?,
             Quantity::Neuron(site, at) => {
                 let index = |i: &Option<usize>| i.map_or("*".to_string(), |i| i.to_string());
                 write!(f, "unit:{site}[{}]", at.iter().map(index).collect::<Vec<_>>().join(","))?;
@@ -127,6 +143,11 @@ mod tests {
             "answer:logprob",
             "tag:3=B-PER",
             "tag:3=a=b:prob",
+            "tag:London=B-LOC",
+            "tag:x=B",
+            "token:-1=a",
+            "token:Paris:prob",
+            "token:[MASK]=Paris",
             "token:4=Paris",
             "unit:layer.3.ffn.inner[5,17]",
             "unit:embed.word[*,0]",
@@ -149,9 +170,12 @@ mod tests {
             "class::prob",
             "predicted:x",
             "margin:A",
-            "tag:x=B",
             "tag:3",
-            "token:-1=a",
+            "tag:=B",
+            "tag:x=",
+            "token:",
+            "token:=a",
+            "token:x=",
             "loss:prob",
             "unit:layer.3.out",
             "unit:no where[1,2]",

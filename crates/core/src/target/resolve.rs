@@ -1,6 +1,9 @@
 use super::{Choice, Quantity, Scale, Target};
 use crate::task::Reading;
-use crate::{Card, Encoded, Error, Label, Logits, Result};
+use crate::{Card, Encoded, Error, Label, Logits, Result, Unit, Units};
+
+/// How many tokens or words an error lists.
+const LISTED: usize = 20;
 
 impl Target {
     /// Makes the target concrete for one prediction: `predicted` becomes a class, names become indices, spans tokens.
@@ -82,7 +85,72 @@ impl Resolving<'_> {
         if self.reading.logits.at(position).is_some() {
             return Ok(position);
         }
-        Err(Error::Request(format!("there is no token {position}; the text has {tokens}, counted from 0")))
+        let what = format!("there is no token {position}; the text has {tokens}, counted from 0");
+        Err(Error::Request(listed(&what, &self.reading.tokens())))
+    }
+
+    /// The first token of the only word that is written so.
+    pub fn place(&self, word: &str) -> Result<usize> {
+        let encoded = self.reading.encoded;
+        let words = Units::Word.of(encoded);
+        let same = words.iter().filter(|unit| *encoded.slice(unit.span) == *word);
+        match same.filter_map(|unit| unit.tokens.first().copied()).collect::<Vec<_>>().as_slice() {
+            [only] => self.position(*only),
+            [] => {
+                let named =
+                    |unit: &Unit| Some(format!("{} {}", unit.tokens.first()?, encoded.slice(unit.span)));
+                let named: Vec<String> = words.iter().filter_map(named).collect();
+                Err(Error::Request(listed(&format!("the text has no word '{word}'"), &named)))
+            }
+            several => {
+                let places: Vec<String> = several.iter().map(usize::to_string).collect();
+                let what = format!("'{word}' occurs more than once, at tokens {}", places.join(", "));
+                Err(Error::Request(format!("{what}; say which by its number")))
+            }
+        }
+    }
+
+    /// A token that is masked; where the vocabulary names no mask, any that there is.
+    pub fn masked(&self, position: usize) -> Result<usize> {
+        let position = self.position(position)?;
+        let Reading { vocabulary, encoded, .. } = self.reading;
+        if vocabulary.mask().is_none() || self.reading.is_masked(position) {
+            return Ok(position);
+        }
+        let token = encoded.tokens.get(position).map_or("", |token| &*token.piece);
+        let masks = self.masks();
+        Err(Error::Request(format!(
+            "token {position} is '{token}' and no mask; {}",
+            self.where_masked(&masks)
+        )))
+    }
+
+    /// The only token that is masked.
+    pub fn only_mask(&self) -> Result<usize> {
+        match self.masks().as_slice() {
+            [only] => Ok(*only),
+            masks => Err(Error::Request(format!(
+                "token:WORD is for a text with one mask; {}",
+                self.where_masked(masks)
+            ))),
+        }
+    }
+
+    fn masks(&self) -> Vec<usize> {
+        (0..self.reading.encoded.len()).filter(|&at| self.reading.is_masked(at)).collect()
+    }
+
+    /// Where the masks are, or how one is written.
+    fn where_masked(&self, masks: &[usize]) -> String {
+        let Reading { vocabulary, .. } = self.reading;
+        let mask = vocabulary.mask().and_then(|id| vocabulary.piece(id));
+        let mask = mask.unwrap_or_else(|| "the mask".into());
+        let places: Vec<String> = masks.iter().map(usize::to_string).collect();
+        match masks {
+            [] => format!("the text has none: write {mask} in the place of a word"),
+            [_] => format!("{mask} is token {}", places[0]),
+            _ => format!("{mask} is at tokens {}", places.join(", ")),
+        }
     }
 
     /// A class by name first, then by index: a label may itself be a number.
@@ -120,6 +188,17 @@ impl Resolving<'_> {
             Some(index) => Ok(Choice { name: choice.name.clone(), index: Some(index) }),
             None => Err(Error::Request(format!("'{}' is not one entry of the vocabulary", choice.name))),
         }
+    }
+}
+
+/// A sentence and the first of what there is instead.
+fn listed(what: &str, all: &[String]) -> String {
+    let more = all.len().saturating_sub(LISTED);
+    let told = all[..all.len() - more].join(", ");
+    match (all.len(), more) {
+        (0, _) => what.to_owned(),
+        (_, 0) => format!("{what}: {told}"),
+        _ => format!("{what}: {told} and {more} more"),
     }
 }
 

@@ -130,7 +130,7 @@ impl Target {
     }
 
     /// The outputs that F is made of, each with its weight and what it is normalised over.
-    fn terms(&self, card: &Card, logits: &Logits) -> Result<Vec<Term>> {
+    pub(super) fn terms(&self, card: &Card, logits: &Logits) -> Result<Vec<Term>> {
         let terms = card.task.terms(card, self, logits)?;
         if !matches!(self.measure(), Measure::Logit) && !card.task.gives_probabilities() {
             return Err(Error::Request(format!(
@@ -236,7 +236,19 @@ impl Term {
         Self { weight: self.weight * factor, ..self }
     }
 
-    fn log_prob(&self, z: &[f64]) -> f64 {
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(super) fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    pub(super) fn norm(&self) -> Norm {
+        self.norm
+    }
+
+    pub(super) fn log_prob(&self, z: &[f64]) -> f64 {
         let own = z[self.index];
         match self.norm {
             Norm::Over { first, stride, count } => {
@@ -304,7 +316,7 @@ fn first(z: &[f64]) -> Result<f64> {
     z.first().copied().ok_or_else(|| Error::Request("the model gave no output".into()))
 }
 
-fn log_sum_exp<'a>(values: impl Iterator<Item = &'a f64> + Clone) -> f64 {
+pub(super) fn log_sum_exp<'a>(values: impl Iterator<Item = &'a f64> + Clone) -> f64 {
     let top = values.clone().fold(f64::NEG_INFINITY, |top, &value| top.max(value));
     top + values.map(|value| (value - top).exp()).sum::<f64>().ln()
 }

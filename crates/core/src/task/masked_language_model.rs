@@ -1,6 +1,6 @@
 use super::{Contest, Decided, HeadForm, Labelled, Reading, Spelling, Task, Widths, by_token};
 use crate::target::{Resolving, Term};
-use crate::{Axis, Card, Logits, Quantity, Result, Scores, Target};
+use crate::{Axis, Card, Choice, Logits, Quantity, Result, Scores, Target};
 
 /// The word behind each mask.
 #[derive(Debug, Clone, Copy)]
@@ -49,11 +49,22 @@ impl Task for MaskedLanguageModel {
 
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {
         match quantity {
-            Quantity::Token(position, word) => Ok(Quantity::Token(at.position(*position)?, at.word(word)?)),
-            other => {
-                let instead = "this model guesses words at positions: say which, as token:POS=WORD";
-                by_token::loss(at, other, instead)
+            // One that is resolved stays, wherever a row was edited since.
+            Quantity::Token(position, word) if word.index.is_some() => {
+                Ok(Quantity::Token(at.position(*position)?, at.word(word)?))
             }
+            Quantity::Token(position, word) => Ok(Quantity::Token(at.masked(*position)?, at.word(word)?)),
+            Quantity::TokenOf(Some(place), word) => {
+                Ok(Quantity::Token(at.masked(at.place(place)?)?, at.word(word)?))
+            }
+            Quantity::TokenOf(None, word) => Ok(Quantity::Token(at.only_mask()?, at.word(word)?)),
+            other => match (other, at.only_mask()) {
+                (Quantity::Predicted, Ok(position)) => predicted(&at.reading, position),
+                _ => {
+                    let instead = "this model guesses words at positions: say which, as token:POS=WORD";
+                    by_token::loss(at, other, instead)
+                }
+            },
         }
     }
 
@@ -85,4 +96,10 @@ impl Task for MaskedLanguageModel {
             _ => format!("#{}", decided.0),
         }
     }
+}
+
+/// The most probable word at a mask.
+fn predicted(reading: &Reading<'_>, position: usize) -> Result<Quantity> {
+    let (best, _) = Contest::Largest(Some(position)).winner(reading.encoded, reading.logits)?;
+    Ok(Quantity::Token(position, Choice { name: reading.word(best), index: Some(best) }))
 }

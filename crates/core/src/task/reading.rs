@@ -33,6 +33,12 @@ impl Reading<'_> {
         self.vocabulary.piece(id as u32).unwrap_or_else(|| format!("#{id}"))
     }
 
+    /// Every token by its number and its string.
+    pub fn tokens(&self) -> Vec<String> {
+        let tokens = self.encoded.tokens.iter().enumerate();
+        tokens.map(|(at, token)| format!("{at} {}", token.piece)).collect()
+    }
+
     /// Whether a token is the mask.
     pub fn is_masked(&self, position: usize) -> bool {
         let id = self.encoded.tokens.get(position).map(|token| token.id);
@@ -63,14 +69,14 @@ impl Vocabulary for &dyn Fn(&str) -> Option<u32> {
     }
 }
 
-/// An open model's own; a black box has none.
+/// What an open model answers with; a black box has none.
 impl Vocabulary for Option<&dyn Open> {
     fn id(&self, piece: &str) -> Option<u32> {
-        self.and_then(|open| open.token_id(piece))
+        self.and_then(|open| open.output_id(piece))
     }
 
     fn piece(&self, id: u32) -> Option<String> {
-        self.and_then(|open| open.piece(id))
+        self.and_then(|open| open.output_piece(id))
     }
 
     fn mask(&self) -> Option<u32> {

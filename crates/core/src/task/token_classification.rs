@@ -39,6 +39,7 @@ impl Task for TokenClassification {
     fn resolve(&self, at: &Resolving<'_>, quantity: &Quantity) -> Result<Quantity> {
         match quantity {
             Quantity::Tag(position, label) => Ok(Quantity::Tag(at.position(*position)?, at.class(label)?)),
+            Quantity::TagOf(word, label) => Ok(Quantity::Tag(at.place(word)?, at.class(label)?)),
             other => by_token::loss(at, other, "this model labels every token: say which, as tag:POS=LABEL"),
         }
     }

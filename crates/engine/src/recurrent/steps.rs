@@ -41,8 +41,9 @@ impl<T: Scalar> Tape<T> {
 
 /// The products of one direction. Each is one linear layer over all that it sums, so that a rule which shares out a
 /// sum by its summands sees every one of them at once.
-struct Steps<'a, T> {
-    weights: &'a RecurrentWeights<T>,
+pub(super) struct Steps<T> {
+    reverse: bool,
+    start: Option<Var<T>>,
     hidden: usize,
     kind: Kind<T>,
 }
@@ -71,8 +72,8 @@ impl<T: Scalar> Layer<T> {
     }
 }
 
-impl<'a, T: Scalar> Steps<'a, T> {
-    fn new(tape: &mut Tape<T>, cell: RecurrentCell, weights: &'a RecurrentWeights<T>) -> Self {
+impl<T: Scalar> Steps<T> {
+    pub(super) fn new(tape: &mut Tape<T>, cell: RecurrentCell, weights: &RecurrentWeights<T>) -> Self {
         let hidden = weights.hidden.value.cols();
         let bias = [weights.input_bias.clone(), weights.hidden_bias.clone()];
         let weight = [weights.input.clone(), weights.hidden.clone()];
@@ -91,7 +92,7 @@ impl<'a, T: Scalar> Steps<'a, T> {
                 Kind::Gru([gates, state, Layer(sum, own.1)])
             }
         };
-        Self { weights, hidden, kind }
+        Self { reverse: weights.reverse, start: weights.start.clone(), hidden, kind }
     }
 
     fn run(&self, tape: &mut Tape<T>, segments: &Segments, x: &Var<T>, taps: &mut Taps<T>) -> Var<T> {
@@ -107,7 +108,7 @@ impl<'a, T: Scalar> Steps<'a, T> {
                 state = state.map(|s| s.map(|s| tape.apply(Op::Gather(index.clone()), [s])));
             }
             running = still;
-            let token = |&s: &usize| match self.weights.reverse {
+            let token = |&s: &usize| match self.reverse {
                 true => segments.range(s).end - 1 - step,
                 false => segments.range(s).start + step,
             };
@@ -122,7 +123,7 @@ impl<'a, T: Scalar> Steps<'a, T> {
     /// The first hidden state, and the first cell of an LSTM.
     fn start(&self, tape: &mut Tape<T>, count: usize) -> [Option<Var<T>>; 2] {
         let two = matches!(self.kind, Kind::Lstm(_));
-        let mut state = |i: usize| match &self.weights.start {
+        let mut state = |i: usize| match &self.start {
             Some(start) if !two => start.clone(),
             Some(start) => tape.apply(Op::Columns(i * self.hidden, (i + 1) * self.hidden), [start.clone()]),
             None => Tensor::zeros(tape.context(), count, self.hidden).into(),
@@ -130,7 +131,8 @@ impl<'a, T: Scalar> Steps<'a, T> {
         [Some(state(0)), two.then(|| state(1))]
     }
 
-    fn step(
+    /// One step: the states after it.
+    pub(super) fn step(
         &self,
         tape: &mut Tape<T>,
         x: Var<T>,

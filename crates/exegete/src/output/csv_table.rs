@@ -40,6 +40,7 @@ fn answer(prediction: &Prediction) -> String {
     match &prediction.scores {
         Scores::Value { value } => Number(*value).to_string(),
         Scores::Tags { tags } => join(tags.iter().map(|t| t.label.as_str()).collect()),
+        Scores::Written { text, .. } => text.clone(),
         Scores::Fills { masks } => {
             join(masks.iter().filter_map(|f| Some(f.top.first()?.piece.as_str())).collect())
         }
@@ -52,6 +53,7 @@ fn answer(prediction: &Prediction) -> String {
 /// The probability of the answer, where the answer is one thing.
 fn prob(prediction: &Prediction) -> Option<f64> {
     match &prediction.scores {
+        Scores::Written { log_prob, .. } => Some(log_prob.exp()),
         Scores::Fills { masks } if masks.len() == 1 => Some(masks[0].top.first()?.prob),
         scores => scores.decision().map(|(_, prob)| prob),
     }

@@ -36,7 +36,7 @@ pub(crate) fn options(output: Option<&Output>) -> RenderOptions {
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = width.or_else(|| std::io::stdout().is_terminal().then(terminal_width).flatten());
-    RenderOptions { colour, width: width.unwrap_or(80).clamp(20, 200) }
+    RenderOptions { colour, width: width.unwrap_or(80).clamp(20, 200), row: None }
 }
 
 fn terminal_width() -> Option<usize> {

@@ -60,6 +60,9 @@ pub(crate) fn row(
         Scores::Tags { tags } => self::tags(out, tags, style),
         Scores::Answer(answer) => self::answer(out, answer),
         Scores::Fills { masks } => masks.iter().try_for_each(|fill| self::fill(out, fill)),
+        Scores::Written { text, log_prob, .. } => {
+            writeln!(out, "  {}  log-probability {log_prob:.4}", style.strong(&visible(text)))
+        }
         Scores::Vector { vector } => self::vector(out, vector),
     }
 }

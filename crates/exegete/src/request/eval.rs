@@ -6,7 +6,7 @@ use super::answers::Drivers;
 use super::input::TextReader;
 use super::{
     AddressOptions, HidingOptions, Listener, Notice, Resources, Stop, TextInput, check_stop, cost, hiding,
-    model, needed, record, say_going_on, settings,
+    model, needed, record, say_going_on, settings, unused,
 };
 use crate::methods::compare::{Cost, MethodComparison, RANDOM, Text, tables};
 use crate::methods::evidence::Level;
@@ -40,6 +40,12 @@ pub struct EvalRequest {
     /// The column that holds the right label.
     #[arg(long, value_name = "C")]
     pub label_column: Option<String>,
+    /// Tables have no header: columns are numbered from 1, and the text is the first.
+    #[arg(long)]
+    pub no_header: bool,
+    /// What stands between the columns of a table, one character or tab [default: a tab in .tsv, a comma in .csv].
+    #[arg(long, value_name = "D")]
+    pub delimiter: Option<String>,
     /// A Hugging Face folder, or a black box: http://… or "cmd: COMMAND" [default: the model for English sentiment that
     /// is part of the program].
     #[arg(long, value_name = "MODEL")]
@@ -64,6 +70,9 @@ pub struct EvalRequest {
     /// How much evidence is gathered.
     #[arg(long, value_enum, default_value_t)]
     pub check: EvalCheck,
+    /// Measures on these texts how often explanations that know nothing get a clean card, and how often the methods do.
+    #[arg(long)]
+    pub calibrate: bool,
     /// Only the first texts of the file.
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
@@ -97,6 +106,8 @@ impl Default for EvalRequest {
             text_column: None,
             pair_column: None,
             label_column: None,
+            no_header: false,
+            delimiter: None,
             model: None,
             target: "predicted".to_owned(),
             units: "word".to_owned(),
@@ -104,6 +115,7 @@ impl Default for EvalRequest {
             baseline: None,
             hiding: HidingOptions::default(),
             check: EvalCheck::default(),
+            calibrate: false,
             limit: None,
             seed: 0,
             explanations: Vec::new(),
@@ -118,7 +130,7 @@ impl Default for EvalRequest {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum EvalCheck {
-    /// What removing words does, within about 150 forward rows.
+    /// What removing words does, within 190 forward rows.
     #[default]
     Default,
     /// Noise, perturbations and random parameters too.
@@ -150,6 +162,7 @@ pub fn run(request: &EvalRequest, stop: &Stop, tell: Listener<'_>) -> Result<Rep
 /// Checks the request, opens its model and reads its files.
 pub fn open<'a>(request: &'a EvalRequest, stop: &Stop, tell: Listener<'_>) -> Result<Evaluator<'a>> {
     let mut asked = asked(request)?;
+    unused::of_eval(request, &asked)?;
     needed(&request.input, "there are no texts; give them with --input FILE")?;
     let files = request.explanations.iter().map(|word| File::read(word)).collect::<Result<Vec<_>>>()?;
     let names = names(request, &files)?;
@@ -212,9 +225,15 @@ impl Evaluator<'_> {
 
     /// The tables of what was measured.
     pub fn report(&self, texts: &[Text]) -> Report {
-        let contest =
-            MethodComparison { names: &self.names, target: &self.request.target, units: self.asked.units };
+        let contest = MethodComparison {
+            names: &self.names,
+            target: &self.request.target,
+            units: self.asked.units,
+            seed: self.request.seed,
+            calibrate: self.request.calibrate,
+        };
         let items = tables(&contest, texts).into_iter().map(Item::Table).collect();
+        let items = record::warned(items, &*self.model);
         let request = record::recorded("eval", self.request, self.recorded.clone());
         Report { schema: SCHEMA.to_owned(), provenance: self.provenance(texts), request, items }
     }
@@ -224,6 +243,7 @@ impl Evaluator<'_> {
         let sum = |of: fn(&Cost) -> usize| texts.iter().map(|text| of(&text.cost)).sum();
         let spent = Spent {
             forward_rows: sum(|cost| cost.forward_rows),
+            remembered_rows: sum(|cost| cost.asked_rows.saturating_sub(cost.forward_rows)),
             backward_rows: sum(|cost| cost.backward_rows),
             ..Spent::default()
         };
@@ -296,15 +316,12 @@ impl Corpus {
             text_column: request.text_column.clone(),
             pair_column: request.pair_column.clone(),
             label_column: request.label_column.clone(),
+            no_header: request.no_header,
+            delimiter: request.delimiter.clone(),
             ..TextInput::default()
         };
         let mut source = TextReader::open_until(&texts, model.card().task, stop)?;
-        let mut rows = Vec::new();
-        while request.limit.is_none_or(|limit| rows.len() < limit)
-            && let Some(example) = source.read()?
-        {
-            rows.push((source.line(), example));
-        }
+        let rows = source.whole(request.limit)?;
         if rows.is_empty() {
             bail!("{}: holds no text", source.name());
         }

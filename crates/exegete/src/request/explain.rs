@@ -4,8 +4,8 @@ use super::answers::{Drivers, Watch};
 use super::input::{TextReader, TextsAgain};
 use super::record::{self, recorded};
 use super::{
-    AddressOptions, HidingOptions, Listener, Notice, Resources, Stop, TextInput, check_stop, cost, hiding,
-    model, normal_form, say_going_on, settings,
+    AddressOptions, HidingOptions, Listener, Resources, Stop, TextInput, check_stop, cost, hiding, model,
+    normal_form, say_going_on, settings, unused,
 };
 use crate::methods::evidence::Level;
 use crate::methods::{
@@ -116,7 +116,7 @@ impl Default for ExplainRequest {
 pub enum ExplainCheck {
     /// Only what the method itself claims.
     None,
-    /// What removing words does, within about 150 forward rows.
+    /// What removing words does, within 190 forward rows.
     #[default]
     Default,
     /// Noise, perturbations and random parameters too.
@@ -162,6 +162,7 @@ pub fn run(
 pub fn open<'a>(request: &'a ExplainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Explainer<'a>> {
     request.texts.check()?;
     let mut asked = asked(request)?;
+    unused::of_explain(request, &asked)?;
     let ExplainRequest { model, resources, remote, texts, .. } = request;
     let model = model::load(model.as_deref(), resources, remote, texts.pairs(), tell)?;
     asked.masker = hiding::masker(&request.hiding, &*model)?;
@@ -226,7 +227,7 @@ impl Explainer<'_> {
         let drivers = self.drivers(from.answers)?;
         source.skip(from.finished)?;
         say_going_on(from.finished.len(), tell);
-        let (mut empty, mut first) = (from.finished.is_empty(), true);
+        let (mut texts, mut first) = (from.finished.len(), true);
         loop {
             check_stop(&self.stop)?;
             let Some(example) = source.read()? else { break };
@@ -234,12 +235,12 @@ impl Explainer<'_> {
             if std::mem::take(&mut first) {
                 cost::say(&*self.model, self.request.resources.memory(), (&example, 1), &self.asked, tell);
             }
-            empty = false;
             let report = self.explained(example.clone(), &drivers);
             sink(&example, report.with_context(|| format!("line {}", source.line()))?)?;
-            source.total_bytes.into_iter().for_each(|total| tell(Notice::Bytes(source.bytes(), total)));
+            texts += 1;
+            tell(source.progress(texts));
         }
-        if empty { bail!("{}: holds no text", source.name()) } else { Ok(()) }
+        if texts == 0 { bail!("{}: holds no text", source.name()) } else { Ok(()) }
     }
 
     fn source(&self) -> Result<TextReader> {
@@ -313,6 +314,7 @@ impl Explainer<'_> {
     ) -> Report {
         let (seconds, threads) = (started.elapsed().as_secs_f64(), self.request.resources.count());
         let provenance = Provenance::new(self.model.card(), self.request.seed, threads, seconds, spent);
+        let items = record::warned(items, &*self.model);
         Report { schema: SCHEMA.to_owned(), provenance, request, items }
     }
 }

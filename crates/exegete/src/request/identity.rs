@@ -1,5 +1,6 @@
 //! What makes two runs the same run: contents of files, never how their paths are spelled.
 
+use super::attention::test::AttentionTestRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
 use super::predict::PredictRequest;
@@ -38,6 +39,17 @@ impl EvalRequest {
         hiding(&self.hiding, &mut identity)?;
         set(&self.set, &mut identity)?;
         identity.remove("explanations");
+        let mut hash = ContentHash::default();
+        contents.iter().for_each(|content| hash.field(content.as_bytes()));
+        identity.insert("input".to_owned(), hash.hex());
+        Ok(identity)
+    }
+}
+
+impl AttentionTestRequest {
+    /// The same; `contents` are the texts as they were read.
+    pub fn identity(&self, card: &Card, contents: &[String]) -> Result<RunIdentity> {
+        let mut identity = fields(&self.meaning(), card)?;
         let mut hash = ContentHash::default();
         contents.iter().for_each(|content| hash.field(content.as_bytes()));
         identity.insert("input".to_owned(), hash.hex());

@@ -1,17 +1,19 @@
 //! Examples from the command line, stdin or a file, one at a time.
 
 mod again;
+mod bad_rows;
 mod columns;
 mod lines;
 mod table;
 mod waiting;
 mod weights;
 
-use super::{Stop, TextInput, text_sha256};
+use super::{Notice, Stop, TextInput, text_sha256};
 use crate::report::RecordedFile;
 use crate::{Example, Field, Task};
 pub(crate) use again::TextsAgain;
 use anyhow::{Result, bail};
+pub(crate) use bad_rows::BadRows;
 use columns::{Columns, Indices};
 pub(crate) use lines::Lines;
 use std::path::Path;
@@ -41,10 +43,11 @@ enum Rows {
     JsonLines(Lines),
 }
 
+/// What stands between the columns of a table, and whether quotes hold a field together.
 #[derive(Clone, Copy)]
-enum Separator {
-    Tab,
-    Comma,
+struct Separator {
+    mark: char,
+    quotes: bool,
 }
 
 /// The text fields of one row before they become an example.
@@ -66,7 +69,7 @@ impl TextReader {
         let columns = Columns::new(texts, task);
         let (rows, total_bytes) = match (texts.text.as_deref(), texts.input.as_deref()) {
             (_, Some(path)) if path.as_os_str() == "-" => (Rows::Text(Lines::stdin(stop)?), None),
-            (_, Some(path)) => open_file(path)?,
+            (_, Some(path)) => open_file(path, texts.delimiter.as_deref())?,
             (Some("-"), _) => (Rows::Text(Lines::stdin(stop)?), None),
             (text, None) => (Rows::Argument(text.map(str::to_owned)), None),
         };
@@ -74,6 +77,9 @@ impl TextReader {
             bail!(
                 "a text per line has no columns; leave the column options out or give a .tsv, .csv or .jsonl file"
             );
+        }
+        if texts.delimiter.is_some() && !matches!(rows, Rows::Table(..)) {
+            bail!("--delimiter is for tables; leave it out, or give .tsv or .csv files");
         }
         if columns.numbered && matches!(rows, Rows::JsonLines(_)) {
             bail!(
@@ -124,6 +130,22 @@ impl TextReader {
         Ok(())
     }
 
+    /// Every further row with its line, at most so many. What is wrong is told of all rows at once.
+    pub(crate) fn whole(&mut self, limit: Option<usize>) -> Result<Vec<(usize, Example)>> {
+        let (mut rows, mut bad) = (Vec::new(), BadRows::default());
+        while limit.is_none_or(|limit| rows.len() < limit) {
+            let before = self.bytes();
+            match self.read() {
+                Ok(None) => break,
+                Ok(Some(example)) => rows.push((self.line, example)),
+                // Without a header, or where nothing more can be read, no other row says anything.
+                Err(error) if self.bytes() == before || !self.rows.has_header() => return Err(error),
+                Err(error) => bad.add(self.name(), error),
+            }
+        }
+        bad.none().map(|()| rows)
+    }
+
     /// Every further example, of which there must be one.
     pub(crate) fn all(&mut self) -> Result<Vec<Example>> {
         let examples = self.chunk(usize::MAX)?;
@@ -142,6 +164,11 @@ impl TextReader {
             Rows::Argument(_) => 0,
             Rows::Text(lines) | Rows::Table(lines, ..) | Rows::JsonLines(lines) => lines.bytes(),
         }
+    }
+
+    /// How far it is read after so many texts.
+    pub(crate) fn progress(&self, texts: usize) -> Notice<'static> {
+        Notice::Read { texts, bytes: self.bytes(), total_bytes: self.total_bytes }
     }
 
     /// What the input is called, for an error about all of it.
@@ -202,6 +229,11 @@ impl TextReader {
 }
 
 impl Rows {
+    /// Whether it is known which column is which, where there are columns.
+    fn has_header(&self) -> bool {
+        !matches!(self, Self::Table(_, _, None))
+    }
+
     fn next(&mut self, columns: &Columns) -> Result<Option<(usize, Raw)>> {
         match self {
             Self::Argument(text) => Ok(text.take().map(|text| (1, Raw::text(text)))),
@@ -233,27 +265,43 @@ impl Raw {
 
 impl Separator {
     fn row(self, lines: &mut Lines) -> Result<Option<(usize, Vec<String>)>> {
-        match self {
-            Self::Tab => table::tsv_row(lines),
-            Self::Comma => table::csv_row(lines),
-        }
+        if self.quotes { table::csv_row(lines, self.mark) } else { table::tsv_row(lines, self.mark) }
+    }
+
+    /// What a user says, else what the kind of file has.
+    fn new(asked: Option<&str>, usual: char, quotes: bool) -> Result<Self> {
+        let mark = match asked {
+            None => usual,
+            Some("tab" | "\\t") => '\t',
+            Some(asked) => {
+                let mut marks = asked.chars();
+                match (marks.next(), marks.next()) {
+                    (Some(mark), None) if !matches!(mark, '"' | '\n' | '\r') => mark,
+                    _ => bail!(
+                        "--delimiter '{}' is not one character; write it as it is, or tab",
+                        asked.escape_debug()
+                    ),
+                }
+            }
+        };
+        Ok(Self { mark, quotes })
     }
 }
 
 fn header(lines: &mut Lines, separator: Separator, columns: &Columns) -> Result<Indices> {
     match separator.row(lines)? {
-        Some((line, names)) => columns.find(lines, line, names),
+        Some((line, names)) => columns.find(lines, line, names, separator.mark),
         None => bail!("{}: is empty; a header with the column names was expected", lines.name()),
     }
 }
 
-fn open_file(path: &Path) -> Result<(Rows, Option<u64>)> {
+fn open_file(path: &Path, delimiter: Option<&str>) -> Result<(Rows, Option<u64>)> {
     let (lines, size) = Lines::open(path)?;
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
     let rows = match extension.as_str() {
         "txt" => Rows::Text(lines),
-        "tsv" => Rows::Table(lines, Separator::Tab, None),
-        "csv" => Rows::Table(lines, Separator::Comma, None),
+        "tsv" => Rows::Table(lines, Separator::new(delimiter, '\t', false)?, None),
+        "csv" => Rows::Table(lines, Separator::new(delimiter, ',', true)?, None),
         "jsonl" => Rows::JsonLines(lines),
         _ => bail!("{}: unknown kind of file; name it .txt, .tsv, .csv or .jsonl", lines.name()),
     };

@@ -107,6 +107,11 @@ pub(super) fn folder<'a>(model: Option<&'a Path>, need: &str) -> Result<Option<&
     Ok(model.filter(|dir| dir.as_os_str() != crate::DEFAULT))
 }
 
+/// Whether a `--model` means the one that is part of the program.
+pub(super) fn is_default(model: Option<&Path>) -> bool {
+    model.is_none_or(|dir| dir.as_os_str() == crate::DEFAULT)
+}
+
 /// The address that a `--model` means, where it is one.
 fn address(model: Option<&Path>) -> Option<&str> {
     model.and_then(Path::to_str).filter(|model| crate::is_address(model))

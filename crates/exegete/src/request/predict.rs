@@ -1,7 +1,7 @@
 //! The request of `exegete predict`: examples in, predictions out, a chunk at a time.
 
 use super::input::TextReader;
-use super::{AddressOptions, Listener, Notice, Resources, Stop, TextInput, check_stop, model, say_going_on};
+use super::{AddressOptions, Listener, Resources, Stop, TextInput, check_stop, model, say_going_on, unused};
 use crate::{Card, Driver, Error, Example, Model, Prediction};
 use anyhow::{Result, bail};
 use clap::Args;
@@ -68,6 +68,7 @@ pub fn run(
 pub fn open<'a>(request: &'a PredictRequest, stop: &Stop, tell: Listener<'_>) -> Result<Predictor<'a>> {
     let PredictRequest { texts, model, resources, remote } = request;
     texts.check()?;
+    unused::of_predict(texts, model.as_deref())?;
     let model = model::load(model.as_deref(), resources, remote, texts.pairs(), tell)?;
     Ok(Predictor { request, model, stop: stop.clone() })
 }
@@ -92,7 +93,7 @@ impl Predictor<'_> {
         let (whole, mut part) = finished.split_at(finished.len() - parts);
         source.skip(whole)?;
         say_going_on(finished.len(), tell);
-        let mut empty = finished.is_empty();
+        let mut texts = finished.len();
         loop {
             check_stop(&self.stop)?;
             let mut examples = source.skipped(part)?;
@@ -100,16 +101,17 @@ impl Predictor<'_> {
             if examples.is_empty() {
                 break;
             }
-            empty = false;
             let (predictions, outcome) = self.predict(&examples);
             let (card, known) = (self.model.card(), part.len().min(predictions.len()));
             let (examples, predictions) = (&examples[known..predictions.len()], &predictions[known..]);
+            let predicted = predictions.len();
             sink(&PredictedTexts { card, examples, predictions })?;
             outcome?;
             part = &[];
-            source.total_bytes.into_iter().for_each(|total| tell(Notice::Bytes(source.bytes(), total)));
+            texts += predicted;
+            tell(source.progress(texts));
         }
-        if empty { bail!("{}: holds no text", source.name()) } else { Ok(()) }
+        if texts == 0 { bail!("{}: holds no text", source.name()) } else { Ok(()) }
     }
 
     /// What the model says of some texts. What a black box answered before it failed or was to stop is not lost, as far as

@@ -1,6 +1,11 @@
 //! The files that each command reads, which it must not write.
 
 use super::again::AgainRequest;
+use super::attention::CorpusOptions;
+use super::attention::heads::AttentionHeadsRequest;
+use super::attention::norms::AttentionNormsRequest;
+use super::attention::test::AttentionTestRequest;
+use super::attention::words::AttentionWordsRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
 use super::model::{ExportRequest, folder};
@@ -58,6 +63,38 @@ impl EvalRequest {
         ]
         .concat()
     }
+}
+
+impl AttentionTestRequest {
+    /// Its files by option.
+    pub fn reads(&self) -> Vec<Read<'_>> {
+        [named("--input", self.input.as_deref()), model(self.model.as_deref())].concat()
+    }
+}
+
+impl AttentionHeadsRequest {
+    /// Its files by option.
+    pub fn reads(&self) -> Vec<Read<'_>> {
+        [corpus(&self.corpus), named("--conllu", self.conllu.as_deref())].concat()
+    }
+}
+
+impl AttentionNormsRequest {
+    /// Its files by option.
+    pub fn reads(&self) -> Vec<Read<'_>> {
+        corpus(&self.corpus)
+    }
+}
+
+impl AttentionWordsRequest {
+    /// Its files by option.
+    pub fn reads(&self) -> Vec<Read<'_>> {
+        corpus(&self.corpus)
+    }
+}
+
+fn corpus(corpus: &CorpusOptions) -> Vec<Read<'_>> {
+    [named("--input", corpus.input.as_deref()), model(corpus.model.as_deref())].concat()
 }
 
 impl ShowRequest {

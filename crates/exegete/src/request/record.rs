@@ -2,11 +2,15 @@
 
 mod library;
 
+use super::attention::heads::AttentionHeadsRequest;
+use super::attention::norms::AttentionNormsRequest;
+use super::attention::test::AttentionTestRequest;
+use super::attention::words::AttentionWordsRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
 use super::{Read, TextInput};
-use crate::report::{RecordedFile, RecordedRequest};
-use crate::{Example, sha256_of};
+use crate::report::{Item, RecordedFile, RecordedRequest};
+use crate::{Example, Model, Target, sha256_of};
 use anyhow::{Context, Result};
 pub(crate) use library::of_library;
 use serde::Serialize;
@@ -22,6 +26,15 @@ pub(super) fn recorded(
 ) -> Option<RecordedRequest> {
     let Ok(Value::Object(fields)) = serde_json::to_value(request) else { return None };
     Some(RecordedRequest { command: command.to_owned(), fields, files })
+}
+
+/// Items with what must be known of the model's answers, so that whoever reads the report later knows it too.
+pub(super) fn warned(mut items: Vec<Item>, model: &dyn Model) -> Vec<Item> {
+    let warnings = model.warnings();
+    for notes in items.iter_mut().filter_map(Item::notes_mut) {
+        notes.extend(warnings.iter().map(|warning| format!("the model: {warning}")));
+    }
+    items
 }
 
 /// Files by what they hold now.
@@ -42,7 +55,11 @@ impl ExplainRequest {
     pub(super) fn about(&self, example: &Example) -> Self {
         let text = |field: usize| example.fields.get(field).map(|field| field.text.clone());
         let texts = TextInput { text: text(0), pair: text(1), ..TextInput::default() };
-        Self { texts, label: example.label.clone(), ..self.clone() }
+        // A label that no target asks for changed nothing, and would be refused.
+        let loss = |target: &String| target.parse::<Target>().is_ok_and(|target| target.is_loss());
+        let label =
+            example.label.clone().filter(|_| self.top_labels.is_none() && self.target.iter().any(loss));
+        Self { texts, label, ..self.clone() }
     }
 
     /// Every file that it names, the model and the cache aside, but for the standard input.
@@ -53,6 +70,34 @@ impl ExplainRequest {
 
 impl EvalRequest {
     /// Every file that it names, the model and the cache aside, but for the standard input.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+impl AttentionTestRequest {
+    /// Every file that it names, the model aside, but for the standard input.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+impl AttentionHeadsRequest {
+    /// Every file that it names, the model aside, but for the standard input.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+impl AttentionNormsRequest {
+    /// Every file that it names, the model aside, but for the standard input.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+impl AttentionWordsRequest {
+    /// Every file that it names, the model aside, but for the standard input.
     pub(super) fn named_files(&self) -> Vec<Read<'_>> {
         named(self.reads())
     }

@@ -1,5 +1,9 @@
 //! The JSON Schema of every request.
 
+use super::attention::heads::AttentionHeadsRequest;
+use super::attention::norms::AttentionNormsRequest;
+use super::attention::test::AttentionTestRequest;
+use super::attention::words::AttentionWordsRequest;
 use super::bench::BenchRequest;
 use super::data::DataRequest;
 use super::eval::EvalRequest;
@@ -20,9 +24,13 @@ use serde_json::Value;
 pub type MakeSchema = fn() -> Value;
 
 /// Every name that [`json_schema`] knows, with what makes its schema.
-pub const SCHEMAS: [(&str, MakeSchema); 12] = [
+pub const SCHEMAS: [(&str, MakeSchema); 16] = [
     ("explain", of::<ExplainRequest>),
     ("eval", of::<EvalRequest>),
+    ("attention test", of::<AttentionTestRequest>),
+    ("attention heads", of::<AttentionHeadsRequest>),
+    ("attention norms", of::<AttentionNormsRequest>),
+    ("attention words", of::<AttentionWordsRequest>),
     ("predict", of::<PredictRequest>),
     ("show", of::<ShowRequest>),
     ("train", of::<TrainRequest>),
@@ -93,6 +101,10 @@ mod tests {
     fn requests_are_read_back() {
         check::<ExplainRequest>();
         check::<EvalRequest>();
+        check::<AttentionTestRequest>();
+        check::<AttentionHeadsRequest>();
+        check::<AttentionNormsRequest>();
+        check::<AttentionWordsRequest>();
         check::<PredictRequest>();
         check::<ShowRequest>();
         check::<TrainRequest>();

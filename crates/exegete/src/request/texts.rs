@@ -29,11 +29,12 @@ pub struct TextInput {
     /// A file with the attention of each text's words, for models with --attention imposed: a JSON list of numbers a line.
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
-    /// Whether a table has no header: its columns are numbered from 1, and the text is the first. A command that offers
-    /// this sets it.
-    #[arg(skip)]
-    #[serde(skip)]
+    /// Tables have no header: columns are numbered from 1, and the text is the first.
+    #[arg(long, requires = "input")]
     pub no_header: bool,
+    /// What stands between the columns of a table, one character or tab [default: a tab in .tsv, a comma in .csv].
+    #[arg(long, value_name = "D", requires = "input")]
+    pub delimiter: Option<String>,
 }
 
 impl TextInput {

@@ -91,7 +91,7 @@ fn both_levels_in_every_format() {
         (
             "csv",
             &[
-                "method,completeness gap,completeness gap_error,",
+                "method,clean,clean_error,undecided,undecided_error,z,z_error,completeness gap,",
                 "\nrandom,",
                 "\n\nmethod,integrated_gradients",
             ],

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod again;
+mod attention;
+mod attention_heads;
 mod bad_input;
 mod bad_model;
 mod commands;
@@ -9,6 +11,7 @@ mod corners;
 mod corpus_page;
 mod data;
 mod documents;
+mod edges;
 mod endpoint;
 mod eval;
 mod explain;

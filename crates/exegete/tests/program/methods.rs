@@ -113,7 +113,7 @@ fn long_work_says_what_it_costs() {
 /// An attack on a model with a large output reads what it needs and keeps nothing else.
 #[test]
 fn hotflip_reads_one_place_of_a_vocabulary() {
-    let args = ["a good film", "--target", "token:2=year", "--method", "hotflip", "--format", "json"];
+    let args = ["a [MASK] film", "--target", "token:2=year", "--method", "hotflip", "--format", "json"];
     let run = explain("bert-mlm", &args);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();

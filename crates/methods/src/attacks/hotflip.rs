@@ -8,6 +8,7 @@ use super::first_order::{Estimate, lowest};
 use super::flips::{Flipped, Flips, apply, swaps, with, written};
 use super::goal::{Aiming, AttackGoal, Outcome, Toward};
 use super::{Constraints, ReplacementWords, constraints};
+use crate::masker::writes;
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod};
 use crate::{Arguments, Parameter, Question, Stream};
 use exegete_core::report::{Chance, Edited, Edits, Item, Subject, Verdict};
@@ -361,7 +362,7 @@ impl<'s, 'a> Search<'s, 'a> {
 
 /// Whether the target is about certain tokens, so that none may come or go before them.
 fn is_bound(job: &Question<'_>) -> bool {
-    job.target.is_neuron() || job.target.position().is_some()
+    job.target.is_neuron() || (job.target.position().is_some() && !writes(job.model))
 }
 
 /// Whether a unit can be replaced at all: where tokens are counted, only one token by another, and never the one that is

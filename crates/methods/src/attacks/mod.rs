@@ -7,7 +7,7 @@ mod first_order;
 mod flips;
 mod goal;
 pub mod hotflip;
-mod share;
+pub(crate) mod share;
 mod stop_words;
 pub mod triggers;
 mod vocabulary;

@@ -1,7 +1,7 @@
 use exegete_core::report::Bounded;
 
 /// A share with its 95 % interval. E. B. Wilson, *Probable inference, the law of succession, and statistical inference*, 1927.
-pub(super) fn share(hits: usize, trials: usize) -> Bounded {
+pub(crate) fn share(hits: usize, trials: usize) -> Bounded {
     const Z: f64 = 1.959_963_984_540_054;
     if trials == 0 {
         return Bounded { value: f64::NAN, low: 0.0, high: 1.0 };

@@ -14,7 +14,7 @@ pub const INFO: Info = Info {
     parameters: &PARAMETERS,
     axioms: &[],
     signed: false,
-    meaning: Meaning::Other,
+    meaning: Meaning::Looked,
     needs: Needs::Inside,
     new: New::Scores(|arguments| {
         Ok(Box::new(Raw {

@@ -14,7 +14,7 @@ pub const INFO: Info = Info {
     parameters: &[],
     axioms: &[],
     signed: false,
-    meaning: Meaning::Other,
+    meaning: Meaning::Looked,
     needs: Needs::Inside,
     new: New::Scores(|_| Ok(Box::new(Mean))),
 };

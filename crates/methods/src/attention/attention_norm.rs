@@ -21,7 +21,7 @@ pub const INFO: Info = Info {
     ],
     axioms: &[],
     signed: false,
-    meaning: Meaning::Other,
+    meaning: Meaning::Looked,
     needs: Needs::Inside,
     new: New::Scores(|arguments| {
         Ok(Box::new(Norm {

@@ -3,6 +3,7 @@
 
 #[allow(clippy::module_inception, reason = "a method's file has the method's name")]
 pub mod attention;
+pub mod attention_attribution;
 pub mod attention_mean;
 pub mod attention_norm;
 pub mod attention_rollout;

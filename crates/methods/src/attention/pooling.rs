@@ -25,6 +25,11 @@ impl Pooling {
         words.map(|(words, axis)| Self { words, axis, sentences })
     }
 
+    /// Where the weights of words lie.
+    pub(super) fn words(&self) -> Site {
+        self.words
+    }
+
     /// The weight of each word; where sentences are weighed, too, times that of its sentence.
     pub(super) fn weights(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let sites: Vec<Site> = [self.words].into_iter().chain(self.sentences).collect();

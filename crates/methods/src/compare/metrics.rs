@@ -1,6 +1,6 @@
 use super::Cost;
 use crate::evidence::SIGNIFICANCE;
-use exegete_core::report::{Checks, Erasure};
+use exegete_core::report::{ChanceVerdict, Checks, Erasure};
 
 /// What a metric is read off: the evidence for one explanation of one text.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +49,15 @@ const fn metric(
 
 /// Every metric, in the order of the columns.
 pub const METRICS: &[QualityMetric] = &[
+    metric("clean", Better::High, |seen| {
+        let found = seen.checks.chance.as_ref()?;
+        let failed = seen.checks.verdict.as_ref().is_some_and(|verdict| !verdict.failures.is_empty());
+        Some(share(found.verdict == ChanceVerdict::Passed && !failed))
+    }),
+    metric("undecided", Better::Neither, |seen| {
+        Some(share(seen.checks.chance.as_ref()?.verdict == ChanceVerdict::Undecided))
+    }),
+    QualityMetric { conditional: true, ..metric("z", Better::High, |seen| seen.checks.chance.as_ref()?.z) },
     metric("completeness gap", Better::Low, |seen| Some(seen.checks.completeness.as_ref()?.gap)),
     metric("comprehensiveness", Better::High, |seen| Some(seen.checks.comprehensiveness.as_ref()?.own.mean)),
     metric("comp minus random", Better::High, |seen| above_random(seen.checks.comprehensiveness.as_ref()?)),
@@ -76,7 +85,8 @@ pub const METRICS: &[QualityMetric] = &[
     },
     metric("tau", Better::High, |seen| seen.checks.leave_one_out.as_ref()?.tau),
     metric("tau significant", Better::High, |seen| {
-        Some(share(seen.checks.leave_one_out.as_ref()?.p_value? < SIGNIFICANCE))
+        let found = seen.checks.leave_one_out.as_ref()?;
+        Some(share(found.tau? > 0.0 && found.p_value? <= SIGNIFICANCE))
     }),
     metric("deletion area", Better::Low, |seen| Some(seen.checks.deletion.as_ref()?.area)),
     metric("deletion random", Better::Neither, |seen| Some(seen.checks.deletion.as_ref()?.random_area)),
@@ -97,10 +107,12 @@ pub const METRICS: &[QualityMetric] = &[
         ..metric("randomised", Better::Neither, |seen| Some(seen.checks.randomisation.last()?.correlation))
     },
     QualityMetric {
-        note: "seconds and rows are those of one explanation, without its evidence",
+        note: "seconds and rows are those of one explanation, without its evidence; rows asked are what it takes by itself, and of \
+               these rows run are those that nothing before it had asked for",
         ..metric("seconds", Better::Low, |seen| Some(seen.cost?.seconds))
     },
-    metric("forward rows", Better::Low, |seen| Some(seen.cost?.forward_rows as f64)),
+    metric("rows asked", Better::Low, |seen| Some(seen.cost?.asked_rows as f64)),
+    metric("rows run", Better::Neither, |seen| Some(seen.cost?.forward_rows as f64)),
     metric("backward rows", Better::Low, |seen| Some(seen.cost?.backward_rows as f64)),
 ];
 

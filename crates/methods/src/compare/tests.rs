@@ -30,7 +30,7 @@ fn weighed(tau: f64, p: f64) -> Option<RankAgreement> {
 
 fn text(measured: Vec<Measured>) -> Text {
     let random = Some(Measured::new(true, vec![0.5; 4], &Checks::default(), None));
-    Text { truncated: false, cost: Cost::default(), measured, random }
+    Text { truncated: false, cost: Cost::default(), measured, random, effects: None }
 }
 
 /// A column of the first table, by its head.
@@ -45,7 +45,7 @@ fn near(cell: &Cell, mean: f64, error: f64) {
 }
 
 fn contest<'a>(names: &'a [String]) -> MethodComparison<'a> {
-    MethodComparison { names, target: "predicted", units: Units::Word }
+    MethodComparison { names, target: "predicted", units: Units::Word, seed: 0, calibrate: false }
 }
 
 /// Two texts of four units, worked out by hand.
@@ -66,7 +66,9 @@ fn means_and_standard_errors() {
         leave_one_out: weighed(0.2, 0.4),
         ..one.clone()
     };
-    let cost = |seconds, forward_rows| Some(Cost { seconds, forward_rows, backward_rows: 3 });
+    let cost = |seconds, forward_rows| {
+        Some(Cost { seconds, asked_rows: 2 * forward_rows, forward_rows, backward_rows: 3 })
+    };
     let values = vec![4.0, 3.0, 2.0, 1.0];
     let texts = [
         text(vec![Measured::new(true, values.clone(), &one, cost(1.0, 10))]),
@@ -94,7 +96,8 @@ fn means_and_standard_errors() {
         ("tau", 0.5, 0.3),
         ("tau significant", 0.5, 0.5),
         ("seconds", 1.5, 0.5),
-        ("forward rows", 15.0, 5.0),
+        ("rows asked", 30.0, 10.0),
+        ("rows run", 15.0, 5.0),
         ("backward rows", 3.0, 0.0),
     ] {
         let cells = column(table, head);
@@ -116,7 +119,13 @@ fn what_is_missing_is_said() {
     let mut texts = vec![text(vec![measured(checks(infidelity(4.0)))]); 3];
     texts[1] = text(vec![measured(checks(infidelity(0.0)))]);
     texts[2].truncated = true;
-    texts.push(Text { truncated: true, cost: Cost::default(), measured: Vec::new(), random: None });
+    texts.push(Text {
+        truncated: true,
+        cost: Cost::default(),
+        measured: Vec::new(),
+        random: None,
+        effects: None,
+    });
     let names = ["own".to_owned()];
     let table = &tables(&contest(&names), &texts)[0];
     near(&column(table, "infidelity scaled")[0], 0.25, 0.0);
@@ -183,8 +192,79 @@ fn metrics_have_names_of_their_own() {
 #[test]
 fn a_text_survives_its_line() {
     let checks = Checks { comprehensiveness: drops(1.0 / 3.0, 0.1, [0.2, 0.3]), ..Checks::default() };
-    let cost = Cost { seconds: 0.1 + 0.2, forward_rows: 7, backward_rows: 0 };
+    let cost = Cost { seconds: 0.1 + 0.2, asked_rows: 9, forward_rows: 7, backward_rows: 0 };
     let text = text(vec![Measured::new(false, vec![1.0 / 7.0, -0.0], &checks, Some(cost))]);
     let line = serde_json::to_string(&text).unwrap();
     assert_eq!(serde_json::from_str::<Text>(&line).unwrap(), text);
+}
+
+/// Texts of eight units whose effects are known, with an explanation that knows them.
+fn known(texts: usize) -> Vec<Text> {
+    let one = |place: usize| {
+        let values: Vec<f64> =
+            (0..8).map(|i| ((place * 31 + i * 17) % 23) as f64 - 11.0 + 0.1 * i as f64).collect();
+        let metrics = [("clean", 1.0), ("undecided", 0.0), ("z", 2.5)].map(|(name, v)| (name.to_owned(), v));
+        let own = Measured { signed: true, values: values.clone(), metrics: metrics.into() };
+        let none = [("clean", 0.0), ("undecided", 0.0), ("z", 0.1)].map(|(name, v)| (name.to_owned(), v));
+        let random = Some(Measured { metrics: none.into(), ..own.clone() });
+        let effects = Some(TextEffects { errors: vec![0.01; 8], values, place: place as u64 });
+        Text { random, effects, ..text(vec![own]) }
+    };
+    (0..texts).map(one).collect()
+}
+
+#[test]
+fn clean_cards_stand_beside_those_that_know_nothing() {
+    let names = ["own".to_owned()];
+    let tables = tables(&contest(&names), &known(40));
+    let table = tables.iter().find(|table| table.title == "Clean cards").unwrap();
+    let names: Vec<Cell> =
+        ["own", RANDOM, "reversed own", "constant", "other"].map(|name| Cell::Word(name.into())).to_vec();
+    assert_eq!(column(table, "method"), names);
+    let clean = column(table, "clean");
+    assert_eq!(clean[0], Cell::Number(1.0));
+    [1, 2, 3].iter().for_each(|&row| assert_eq!(clean[row], Cell::Number(0.0), "{row}"));
+    assert_eq!(column(table, "8–14"), clean);
+    assert_eq!(column(table, "5–7")[0], Cell::Empty);
+    // Wilson: 40 of 40.
+    let Cell::Number(low) = column(table, "low")[0] else { panic!("a number") };
+    assert!((low - 0.912).abs() < 1e-3, "{low}");
+    let told = &table.notes[0];
+    assert!(
+        told.starts_with("own: 100 % of 40 cards are clean (95 % interval 91 % to 100 %), 0 % undecided;"),
+        "{told}"
+    );
+    assert!(told.contains("better than chance: mean z 2.50 (2.50 to 2.50)."), "{told}");
+    assert!(tables.iter().all(|table| table.title != "calibration"), "nobody asked for it");
+}
+
+#[test]
+fn error_rates_and_power_are_measured() {
+    let names = ["own".to_owned()];
+    let contest = MethodComparison { calibrate: true, ..contest(&names) };
+    let tables = tables(&contest, &known(60));
+    let table = tables.last().unwrap();
+    assert_eq!(table.title, "calibration");
+    let heads = ["method", "length", "error_rate", "power", "lower", "upper", "undecided", "texts", "draws"];
+    assert_eq!(table.columns, heads);
+    let cell = |method: &str, head: &str| {
+        let is = |row: &&Vec<Cell>| row[..2] == [Cell::Word(method.into()), Cell::Word("all".into())];
+        let at = heads.iter().position(|column| *column == head).unwrap();
+        match table.rows.iter().find(is).unwrap()[at] {
+            Cell::Number(value) => Some(value),
+            _ => None,
+        }
+    };
+    assert_eq!((cell("own", "power"), cell("own", "error_rate")), (Some(1.0), None));
+    for (method, draws) in [("random", 1200.0), ("random unsigned", 1200.0)] {
+        assert_eq!((cell(method, "texts"), cell(method, "draws")), (Some(60.0), Some(draws)));
+        let rate = cell(method, "error_rate").unwrap();
+        assert!(rate > 0.0 && rate < 0.03, "{method}: {rate}");
+        assert!(cell(method, "lower").unwrap() <= rate && rate <= cell(method, "upper").unwrap());
+    }
+    for method in ["constant", "reversed own"] {
+        assert_eq!((cell(method, "error_rate"), cell(method, "upper")), (Some(0.0), Some(0.05)), "3 in 60");
+        assert_eq!(cell(method, "draws"), Some(60.0));
+    }
+    assert!(cell("other", "draws") == Some(1200.0));
 }

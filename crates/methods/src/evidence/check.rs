@@ -1,12 +1,15 @@
 //! What a check is, what it may look at, and what it says.
 
+use super::chance::Shared;
 use super::noisy::Words;
+use super::pool::Pool;
 use super::ranking::Rankings;
-use super::{Level, sentence};
+use super::{Level, leave_one_out, sentence};
 use crate::registry::Method;
 use crate::{PerturbedPredictions, Question, RawAttribution, RawScores, Set};
 use exegete_core::Result;
 use exegete_core::report::{Checks, Finding, Hiding, Verdict};
+use std::rc::Rc;
 
 /// Below this many units or tokens a rank correlation is mostly chance, and none is held against an explanation.
 pub(super) const FEWEST_RANKED: usize = 8;
@@ -115,10 +118,13 @@ pub(super) struct Look<'l, 'a> {
     pub(super) values: Vec<f64>,
     /// Its order of the units, beside others.
     pub(super) rankings: Rankings,
+    /// What all explanations of the text are tried with.
+    pub(super) shared: &'l Shared,
     /// What hiding units does.
     pub(super) masked: &'l mut PerturbedPredictions<'a>,
     method: Option<&'l dyn Method>,
     words: Option<Words>,
+    pool: Option<Rc<Pool>>,
 }
 
 impl<'l, 'a> Look<'l, 'a> {
@@ -127,12 +133,13 @@ impl<'l, 'a> Look<'l, 'a> {
         explained: &'l RawAttribution,
         values: Vec<f64>,
         method: Option<&'l dyn Method>,
+        shared: &'l Shared,
         masked: &'l mut PerturbedPredictions<'a>,
     ) -> Self {
         // Methods of one text may each have baselines of their own.
         let job = method.map_or_else(|| job.clone(), |method| job.with_baselines_of(method));
         let rankings = Rankings::new(&job, &values, explained.signed());
-        Self { job, explained, values, rankings, masked, method, words: None }
+        Self { job, explained, values, rankings, shared, masked, method, words: None, pool: None }
     }
 
     /// What explains again with other word vectors or parameters: none for scores from elsewhere, and for black boxes,
@@ -156,6 +163,19 @@ impl<'l, 'a> Look<'l, 'a> {
         };
         self.words = Some(words.clone());
         Ok(Some((method, words)))
+    }
+
+    /// What random sets do: those of the test against chance, and single units. Nothing of it is run for this alone.
+    pub(super) fn pool(&mut self) -> Result<Rc<Pool>> {
+        let pool = match self.pool.take() {
+            Some(pool) => pool,
+            None => {
+                let single = leave_one_out::sets(&leave_one_out::measured(&self.rankings));
+                Rc::new(Pool::of(self.masked, &single, &self.shared.masks)?)
+            }
+        };
+        self.pool = Some(pool.clone());
+        Ok(pool)
     }
 
     /// How many tokens the units are made of.

@@ -2,7 +2,7 @@
 
 use super::Level;
 use super::check::{Check, Judged, Look, Ruling};
-use super::erasure::{Compared, Hide, figure, measured, sets, sizes};
+use super::erasure::{Hide, measured, sets, sizes};
 use super::sentence::quote;
 use crate::Question;
 use exegete_core::Result;
@@ -19,32 +19,12 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
-    let found = measured(look.masked, &look.rankings, Hide::Top)?;
-    let judged = Some(judged(&found, look));
+    let pool = look.pool()?;
+    let found = measured(look.masked, &look.rankings, &pool, Hide::Top)?;
+    let judged = Some(Judged::shown(Some(found.own.mean)));
     let sentence = checks.hiding.as_ref().map(|hiding| lowered(look, &found, hiding.value));
     checks.comprehensiveness = Some(found);
     Ok(Ruling { judged, sentence })
-}
-
-/// It must be above random rankings, and not below the reversed one.
-fn judged(found: &Erasure, look: &Look<'_, '_>) -> Judged {
-    let Some(compared) = Compared::of(found) else { return Judged::shown(Some(found.own.mean)) };
-    let Compared { own, reversed, random } = compared;
-    Judged::new(own, f64::max(reversed, random), failure(compared, look))
-}
-
-fn failure(Compared { own, reversed, random }: Compared, look: &Look<'_, '_>) -> Option<String> {
-    let nouns = look.noun(2);
-    let against = |other: f64, which: &str, so: &str| {
-        let (own, other) = (figure(own), figure(other));
-        // Sizes do not say for or against, so their order cannot be upside down.
-        let so = if look.explained.signed() { so } else { "what ranks first does not carry F" };
-        format!("F falls by {own} without the top {nouns}, by {other} without {which} {nouns}: {so}")
-    };
-    if own < reversed {
-        return Some(against(reversed, "the bottom", "the order is upside down"));
-    }
-    (own <= random).then(|| against(random, "random", "the order is no better than chance"))
 }
 
 /// What hiding the top units does to F, beside random ones.

@@ -3,15 +3,13 @@
 
 use super::Level;
 use super::check::{Check, Judged};
-use super::ranking::Rankings;
+use super::ranking::{RANDOM, Rankings};
 use crate::{PerturbedPredictions, Set};
 use exegete_core::Result;
 use exegete_core::report::Curve;
 
 /// The most steps of a curve.
 const STEPS: usize = 20;
-/// How many random rankings stand beside it.
-const RANDOM: usize = 3;
 
 /// What happens to the top-ranked units.
 #[derive(Clone, Copy)]
@@ -43,7 +41,7 @@ pub(super) const INSERTION: Check = Check {
 };
 
 fn sets(rankings: &Rankings, walk: Walk) -> Vec<Set> {
-    let orders = [&rankings.own].into_iter().chain(rankings.random.iter().take(RANDOM));
+    let orders = [&rankings.own].into_iter().chain(&rankings.random);
     orders.flat_map(|order| hidden(order, walk)).collect()
 }
 
@@ -53,7 +51,7 @@ fn curve(masked: &mut PerturbedPredictions<'_>, rankings: &Rankings, walk: Walk)
     };
     let values = along(&rankings.own)?;
     let mut random = vec![0.0; values.len()];
-    for order in rankings.random.iter().take(RANDOM) {
+    for order in &rankings.random {
         random.iter_mut().zip(along(order)?).for_each(|(sum, value)| *sum += value / RANDOM as f64);
     }
     let units = rankings.own.len() as f64;

@@ -2,7 +2,8 @@
 
 use super::Level;
 use super::check::{Check, Judged, Ruling, no_sets};
-use crate::statistics::compare;
+use super::zero::are_zero;
+use crate::statistics::{compare, with_ties};
 
 /// Scores that rank anything are of at least two kinds.
 const FEWEST: usize = 2;
@@ -11,15 +12,16 @@ pub(super) const CHECK: Check = Check {
     name: "distinct_scores",
     level: Level::Default,
     sets: no_sets,
-    // One score has nothing to differ from.
+    // One score has nothing to differ from, and scores that are no scores are told so.
     measure: |look, _| match look.values.len() {
         0 | 1 => Ok(Ruling::default()),
+        _ if are_zero(look)? => Ok(Ruling::default()),
         _ => Ok(judged(&look.values).into()),
     },
 };
 
 fn judged(values: &[f64]) -> Judged {
-    let mut kinds = values.to_vec();
+    let mut kinds = with_ties(values);
     kinds.sort_by(compare);
     kinds.dedup();
     let equal = kinds.len() < FEWEST;

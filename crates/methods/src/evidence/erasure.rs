@@ -2,13 +2,12 @@
 //! 2020: with r_b the top b % of the units, comp = mean over b of F(x) − F(x without r_b), suff = mean over b of F(x) −
 //! F(r_b alone), for b = 1, 5, 10, 20, 50.
 
+use super::pool::Pool;
 use super::ranking::Rankings;
 use crate::{PerturbedPredictions, Set};
 use exegete_core::Result;
 use exegete_core::report::{Erasure, UnitDrop};
 
-/// Mean drops of F that are all smaller than this are rounding: there is nothing to rank.
-const SMALLEST_DROP: f64 = 1e-6;
 const BINS: [f64; 5] = [0.01, 0.05, 0.1, 0.2, 0.5];
 
 /// How many of `units` units are in each bin: at least one, and always rounded up.
@@ -24,16 +23,16 @@ pub(super) enum Hide {
     Rest,
 }
 
-/// Everything that [`measured`] will ask for.
+/// Everything that [`measured`] will ask for beside what random sets do.
 pub(super) fn sets(rankings: &Rankings, hide: Hide) -> Vec<Set> {
-    let all = [&rankings.own, &rankings.reversed].into_iter().chain(&rankings.random);
-    all.flat_map(|order| hidden(order, hide)).collect()
+    [&rankings.own, &rankings.reversed].into_iter().flat_map(|order| hidden(order, hide)).collect()
 }
 
-/// What hiding each bin does.
+/// What hiding each bin does, beside random sets of the nearest size.
 pub(super) fn measured(
     masked: &mut PerturbedPredictions<'_>,
     rankings: &Rankings,
+    pool: &Pool,
     hide: Hide,
 ) -> Result<Erasure> {
     let (whole, before) = (masked.whole()?.value, masked.whole()?.kept);
@@ -44,11 +43,17 @@ pub(super) fn measured(
         let outcomes = masked.outcomes(&hidden(order, hide))?;
         Ok(UnitDrop::new(outcomes.iter().map(|outcome| whole - outcome.value).collect()))
     };
+    let (own, reversed) = (drop(&rankings.own)?, drop(&rankings.reversed)?);
+    let random = hidden(&rankings.own, hide).into_iter().map(|set| match set.len() {
+        0 => Some(0.0),
+        size => pool.mean(size).map(|value| whole - value),
+    });
+    let random: Option<Vec<f64>> = random.collect();
     Ok(Erasure {
         bins: BINS.to_vec(),
-        own: drop(&rankings.own)?,
-        reversed: drop(&rankings.reversed)?,
-        random: rankings.random.iter().map(drop).collect::<Result<_>>()?,
+        own,
+        reversed,
+        random: random.map(UnitDrop::new).into_iter().collect(),
         log_odds: log_odds.filter(|ratio| ratio.is_finite()),
     })
 }
@@ -60,31 +65,6 @@ fn hidden(order: &[usize], hide: Hide) -> Vec<Set> {
         Hide::Rest => order[size..].to_vec(),
     };
     sizes(order.len()).map(part).to_vec()
-}
-
-/// Three digits behind the point, or two that count where those would be zeros.
-pub(super) fn figure(value: f64) -> String {
-    if value == 0.0 || value.abs() >= 0.001 { format!("{value:.3}") } else { format!("{value:.1e}") }
-}
-
-/// The mean drops of an erasure.
-#[derive(Clone, Copy)]
-pub(super) struct Compared {
-    pub(super) own: f64,
-    pub(super) reversed: f64,
-    pub(super) random: f64,
-}
-
-impl Compared {
-    /// None where no order differs from another: one unit, or a model that nothing moves.
-    pub(super) fn of(erasure: &Erasure) -> Option<Self> {
-        let (own, reversed) = (erasure.own.mean, erasure.reversed.mean);
-        let others = || erasure.random.iter().map(|drop| drop.mean).chain([reversed]);
-        let apart = others().any(|other| (other - own).abs() > SMALLEST_DROP);
-        let random = erasure.random.iter().map(|drop| drop.mean).sum::<f64>();
-        let random = random / erasure.random.len().max(1) as f64;
-        apart.then_some(Self { own, reversed, random })
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The smallest top-ranked set whose removal changes the decision, beside random sets of the same size.
 
 use super::check::{Check, Judged, Look, Ruling};
-use super::ranking::{Rankings, shuffled};
+use super::pool::Pool;
+use super::ranking::Rankings;
 use super::sentence::{percent, quote};
-use super::{Level, erasure, leave_one_out};
-use crate::search::sets::{combinations, every};
-use crate::{Outcome, PerturbedPredictions, Question, Set, Stream};
+use super::{Level, erasure};
+use crate::{Outcome, PerturbedPredictions, Set};
 use exegete_core::Result;
 use exegete_core::report::{Checks, Flip};
 use std::collections::BTreeSet;
@@ -14,8 +14,6 @@ use std::collections::BTreeSet;
 const EACH: usize = 16;
 /// Prefixes are run together up to these lengths, while none changes the decision: it mostly changes early.
 const STAGES: [usize; 3] = [4, 8, EACH];
-/// How many random sets are tried.
-const RANDOM_SETS: usize = 20;
 
 /// It fails nothing: a decision that stays may be a sure one.
 pub(super) const CHECK: Check = Check { name: "flip", level: Level::Default, sets, measure };
@@ -28,8 +26,8 @@ fn sets(look: &Look<'_, '_>) -> Vec<Set> {
 }
 
 fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
-    let alone = leave_one_out::measured(&look.rankings);
-    let found = smallest(&look.job, look.masked, &look.rankings, &alone)?;
+    let pool = look.pool()?;
+    let found = smallest(look.masked, &look.rankings, &pool)?;
     // A flip that takes most of the text says little about its words.
     let most = look.rankings.own.len().div_ceil(2);
     let telling = |flip: &&Flip| (1..=most).contains(&flip.units.len());
@@ -63,12 +61,7 @@ fn flipped(look: &Look<'_, '_>, flip: &Flip) -> String {
 
 /// None where the model decides nothing, or where the target does not speak for what it decides: hiding what speaks for
 /// another class cannot be expected to change the decision.
-fn smallest(
-    job: &Question<'_>,
-    masked: &mut PerturbedPredictions<'_>,
-    rankings: &Rankings,
-    alone: &[usize],
-) -> Result<Option<Flip>> {
+fn smallest(masked: &mut PerturbedPredictions<'_>, rankings: &Rankings, pool: &Pool) -> Result<Option<Flip>> {
     let whole = masked.whole()?;
     if !masked.speaks_for_decision()? {
         return Ok(None);
@@ -93,11 +86,13 @@ fn smallest(
         random_sets: 0,
     };
     if let Some(length) = length {
-        let sets = random_sets(job, rankings.own.len(), length, alone);
-        let outcomes = masked.outcomes(&sets)?;
-        let flips = outcomes.iter().filter(|outcome| !outcome.decides_as(&whole)).count();
-        flip.random_sets = sets.len();
-        flip.random_share = flips as f64 / sets.len().max(1) as f64;
+        let mut own = rankings.own[..length].to_vec();
+        own.sort_unstable();
+        let others: Vec<&Outcome> =
+            pool.nearest(length).filter(|(set, _)| *set != own).map(|(_, outcome)| outcome).collect();
+        let flips = others.iter().filter(|outcome| !outcome.decides_as(&whole)).count();
+        flip.random_sets = others.len();
+        flip.random_share = flips as f64 / others.len().max(1) as f64;
     }
     Ok(Some(flip))
 }
@@ -138,19 +133,6 @@ fn lengths(units: usize) -> Vec<usize> {
     }
     lengths.extend(erasure::sizes(units).into_iter().filter(|&size| size <= last));
     lengths.into_iter().collect()
-}
-
-/// Sets to compare with: every one where they are few, those left out in turn for single units, else a sample.
-fn random_sets(job: &Question<'_>, units: usize, size: usize, alone: &[usize]) -> Vec<Set> {
-    if size == 1 {
-        return leave_one_out::sets(alone);
-    }
-    if combinations(units, size) <= RANDOM_SETS {
-        return every(units, size);
-    }
-    let mut random = job.random(Stream::FlipSets);
-    let set = |_| shuffled(units, &mut random)[..size].to_vec();
-    (0..RANDOM_SETS).map(set).collect()
 }
 
 #[cfg(test)]

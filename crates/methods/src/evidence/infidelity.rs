@@ -60,7 +60,9 @@ fn failure(explained: f64, chance: f64, factor: f64) -> Option<String> {
 /// None for scores that say nothing of a small change: those of attention, and those by token only.
 fn found(job: &Question<'_>, explained: &RawAttribution, meaning: Meaning) -> Result<Option<Infidelity>> {
     let RawScores::Elements(scores, _) = &explained.scores else { return Ok(None) };
-    if meaning == Meaning::Other || explained.site.is_some_and(|site| site != job.site) {
+    if matches!(meaning, Meaning::Other | Meaning::Looked)
+        || explained.site.is_some_and(|site| site != job.site)
+    {
         return Ok(None);
     }
     let mut rows = vec![job.row.clone()];
@@ -97,7 +99,7 @@ fn slopes(scores: &Array, own: &Array, baselines: &[Array], meaning: Meaning) ->
     };
     let slope = |(i, &score): (usize, &f32)| {
         let divisor = match meaning {
-            Meaning::Slope | Meaning::Other => 1.0,
+            Meaning::Slope | Meaning::Looked | Meaning::Other => 1.0,
             Meaning::TimesInput | Meaning::TimesDifference => f64::from(own.data[i]) - mean(i),
         };
         f64::from(score) / if divisor == 0.0 { 1.0 } else { divisor }

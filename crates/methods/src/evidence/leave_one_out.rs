@@ -1,16 +1,14 @@
 //! Agreement with leaving out one unit at a time.
 
 use super::Level;
-use super::check::{Check, FEWEST_RANKED, Judged, Look, Ruling};
+use super::check::{Check, Judged, Look, Ruling};
 use super::ranking::Rankings;
-use crate::statistics::{kendall, with_ties};
+use crate::statistics::{kendall_above, with_ties};
 use crate::{PerturbedPredictions, Set};
 use exegete_core::Result;
 use exegete_core::report::{Checks, RankAgreement};
 
-/// A τ below this fails, where it is also not significant or not above zero.
-const LOWEST_TAU: f64 = 0.1;
-/// The level of significance.
+/// The level at which a τ above zero is called significant.
 pub(crate) const SIGNIFICANCE: f64 = 0.05;
 
 /// The most units that are all left out in turn.
@@ -28,21 +26,9 @@ pub(super) const CHECK: Check = Check {
 fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
     let measured = measured(&look.rankings);
     let found = weighed(look.masked, &look.values, look.explained.signed(), measured)?;
-    let judged = judged(&found, &look.noun(2));
+    let judged = Judged::shown(found.tau);
     checks.leave_one_out = Some(found);
     Ok(judged.into())
-}
-
-/// A τ that is significant must be above zero, another at least [`LOWEST_TAU`].
-fn judged(found: &RankAgreement, nouns: &str) -> Judged {
-    let ranked = found.tau.zip(found.p_value).filter(|_| found.units >= FEWEST_RANKED);
-    let Some((tau, p)) = ranked else { return Judged::undecided(found.tau, LOWEST_TAU) };
-    let weak = tau <= 0.0 || p > SIGNIFICANCE;
-    let failure = (weak && tau < LOWEST_TAU).then(|| {
-        let units = found.units;
-        format!("the scores do not go with leaving out single {nouns}: τ = {tau:.2} over {units} {nouns} (p = {p:.2})")
-    });
-    Judged::new(tau, if p > SIGNIFICANCE { LOWEST_TAU } else { 0.0 }, failure)
 }
 
 /// Which units are left out in turn: all, or some that are evenly spread over the ranks.
@@ -62,7 +48,7 @@ pub(super) fn sets(measured: &[usize]) -> Vec<Set> {
     measured.iter().map(|&unit| vec![unit]).collect()
 }
 
-/// Kendall's τ between scores and drops of F; scores without a sign are compared with the sizes of the drops.
+/// Kendall's τ between scores and drops of F, and the chance of one at least as large; scores without a sign are compared with the sizes of the drops.
 fn weighed(
     masked: &mut PerturbedPredictions<'_>,
     values: &[f64],
@@ -75,7 +61,7 @@ fn weighed(
     let by = |v: f64| if signed { v } else { v.abs() };
     let scores: Vec<f64> = measured.iter().map(|&unit| by(values[unit])).collect();
     let sizes: Vec<f64> = drops.iter().copied().map(by).collect();
-    let found = kendall(&with_ties(&scores), &with_ties(&sizes));
+    let found = kendall_above(&with_ties(&scores), &with_ties(&sizes));
     let (tau, p_value) = found.unzip();
     Ok(RankAgreement { tau, p_value, units: measured.len(), drops, measured })
 }

@@ -1,10 +1,11 @@
 //! How far an explanation can be trusted. One file for each check: how it is measured, when it fails and what it says.
 //! `CHECKS` lists them; `docs/evidence.md` explains them.
 //!
-//! The default level hides units and looks at what the model then says: at most about 150 forward rows, whatever the
-//! length of the text. The deep level follows whole rankings, and explains again: with noise on the word vectors and with
+//! The default level hides units and looks at what the model then says: about 150 forward rows for 20 words and at most
+//! 190, whatever the length of the text. One check of it decides, the test against [`chance`], whose error rate is known. The deep level follows whole rankings, and explains again: with noise on the word vectors and with
 //! random parameters. What hiding does is remembered, and shared by all explanations of one text and target.
 
+pub(crate) mod chance;
 mod check;
 mod completeness;
 mod comprehensiveness;
@@ -17,6 +18,7 @@ mod infidelity;
 mod known;
 mod leave_one_out;
 mod noisy;
+mod pool;
 mod randomisation;
 mod ranking;
 mod sensitivity;
@@ -24,25 +26,31 @@ pub(crate) mod sentence;
 mod stability;
 mod sufficiency;
 mod swap;
+mod zero;
 
 pub(crate) use leave_one_out::SIGNIFICANCE;
 pub(crate) use ranking::shuffled;
 
+use crate::compare::TextEffects;
 use crate::registry::Method;
-use crate::{PerturbedPredictions, Question, RawAttribution, Set};
+use crate::{AskedSets, PerturbedPredictions, Question, RawAttribution, Set};
+use chance::Shared;
 use check::{Check, Look, Ruling, verdict};
 use exegete_core::report::Checks;
 use exegete_core::{Error, Result};
 
-/// Every check, worst failure first: scores that say nothing, another answer, numbers that are not what they claim, an order that chance
-/// would match, scores that ignore what was learned, parts that do not suffice, disagreement with leave-one-out, slopes
-/// that foretell nothing, and at last what moves too easily. The headline is the first that has one; flip has no failure.
+/// Every check, worst failure first: scores that say nothing, another answer than the model's, numbers that are not what they
+/// claim, an order that chance would match, scores that ignore what was learned, slopes that foretell nothing, and at last what
+/// moves too easily. The headline is the first that has one; flip, the erasures, leave-one-out and the curves are shown and have
+/// no failure.
 const CHECKS: &[Check] = &[
     flip::CHECK,
+    zero::CHECK,
     equal::CHECK,
     swap::CHECK,
     completeness::CHECK,
     completeness::CANCELLING,
+    chance::CHECK,
     comprehensiveness::CHECK,
     randomisation::CHECK,
     sufficiency::CHECK,
@@ -59,7 +67,7 @@ const CHECKS: &[Check] = &[
 pub enum Level {
     /// Only what the method itself claims.
     None,
-    /// At most about 150 forward rows.
+    /// At most 190 forward rows.
     #[default]
     Default,
     /// Noise and random parameters too.
@@ -73,13 +81,16 @@ const FEWEST_TOKENS: usize = 3;
 pub struct Evidence<'a> {
     job: Question<'a>,
     masked: PerturbedPredictions<'a>,
+    shared: Option<Shared>,
     checks: &'static [Check],
 }
 
 impl<'a> Evidence<'a> {
     /// For one question. Nothing is run before the first check.
     pub fn new(job: &Question<'a>) -> Self {
-        Self { job: job.clone(), masked: PerturbedPredictions::by_probability(job), checks: CHECKS }
+        // What the evidence hides is not what a method has seen.
+        let job = Question { asked: AskedSets::default(), ..job.clone() };
+        Self { masked: PerturbedPredictions::by_probability(&job), job, shared: None, checks: CHECKS }
     }
 
     /// Adds the evidence for one explanation to what its method claims. `method` explains again where a check needs that;
@@ -96,7 +107,8 @@ impl<'a> Evidence<'a> {
         }
         let values = self.values(explained)?;
         let (list, before) = (self.checks, self.masked.run());
-        let mut look = Look::new(&self.job, explained, values, method, &mut self.masked);
+        let shared = &*self.shared.get_or_insert_with(|| Shared::of(&self.job));
+        let mut look = Look::new(&self.job, explained, values, method, shared, &mut self.masked);
         let mut rulings = vec![Ruling::default(); list.len()];
         // One level after the other, so that the default card is the same beside the deep one.
         for stage in [Level::Default, Level::Deep].into_iter().filter(|stage| *stage <= level) {
@@ -118,6 +130,16 @@ impl<'a> Evidence<'a> {
         }
         checks.verdict = Some(verdict(list, rulings));
         Ok(checks)
+    }
+
+    /// What hiding each unit does to F, read off the shared sets; none where there are too few units.
+    pub(crate) fn effects(&mut self) -> Result<Option<TextEffects>> {
+        let shared = &*self.shared.get_or_insert_with(|| Shared::of(&self.job));
+        if shared.masks.is_empty() {
+            return Ok(None);
+        }
+        let used: Vec<&Set> = shared.masks.iter().collect();
+        Ok(TextEffects::of(chance::effects(&mut self.masked, &used)?, self.job.place()))
     }
 
     /// One score a unit. Scores from elsewhere may be of another tokenizer or other units.

@@ -14,6 +14,9 @@ use exegete_core::report::{Checks, Randomisation};
 use exegete_core::{Array, GroupKind, Learner, Model, ParameterGroup, Result};
 use std::sync::Arc;
 
+/// Scores that move by no more than this share of the largest are the same.
+const SAME: f64 = 1e-6;
+
 /// Scores that go this well with those of a model of random parameters do not depend on what was learned.
 const MOST_ALIKE: f64 = 0.7;
 
@@ -26,10 +29,17 @@ fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
     if look.tokens() < FEWEST_TOKENS {
         return Ok(Judged::undecided(None, MOST_ALIKE).into());
     }
-    checks.randomisation = cascade(&look.job, look.explained, method)?;
-    let judged = checks.randomisation.last().map(|last| judged(last, look.tokens()));
+    let Cascade { steps, blind } = cascade(&look.job, look.explained, method)?;
+    checks.randomisation = steps;
+    let judged = checks.randomisation.last().map(|last| match blind {
+        true => Judged::new(last.correlation.abs(), MOST_ALIKE, Some(BLIND.into())),
+        false => judged(last, look.tokens()),
+    });
     Ok(Ruling { judged, sentence: None })
 }
+
+/// Against scores that the head has no part in.
+const BLIND: &str = "with a random head the scores are the same: they are the same for every class, and cannot say why this one";
 
 /// The size of the correlation with all parameters random.
 fn judged(last: &Randomisation, tokens: usize) -> Judged {
@@ -53,17 +63,21 @@ struct Part {
     parameters: Vec<String>,
 }
 
-/// One entry a part, from the top; none where the model's parameters have no names.
-fn cascade(
-    job: &Question<'_>,
-    explained: &RawAttribution,
-    method: &dyn Method,
-) -> Result<Vec<Randomisation>> {
-    let Some(learner) = job.model.learner() else { return Ok(Vec::new()) };
+/// What became of the scores as the parameters became random.
+#[derive(Default)]
+struct Cascade {
+    /// One entry a part, from the top; none where the model's parameters have no names.
+    steps: Vec<Randomisation>,
+    /// Whether a random head left the scores as they were.
+    blind: bool,
+}
+
+fn cascade(job: &Question<'_>, explained: &RawAttribution, method: &dyn Method) -> Result<Cascade> {
+    let Some(learner) = job.model.learner() else { return Ok(Cascade::default()) };
     let own = explained.inside(job)?;
     let sizes = |values: &[f64]| values.iter().map(|v| v.abs()).collect::<Vec<f64>>();
     let mut view: Option<Arc<dyn Model>> = None;
-    let mut found = Vec::new();
+    let mut found = Cascade::default();
     for part in parts(learner.groups()).into_iter().rev() {
         let overrides = random_parameters(job, learner, &part)?;
         // A view of the view before: what was random stays so.
@@ -71,7 +85,10 @@ fn cascade(
         let moved = open.with_params(overrides)?;
         let job = Question { model: &*moved, output: None, ..job.clone() };
         let scores = method.explain(&job)?.inside(&job)?;
-        found.push(Randomisation {
+        if part.stream == HEAD {
+            found.blind = found.steps.is_empty() && same(&own, &scores);
+        }
+        found.steps.push(Randomisation {
             down_to: part.name,
             correlation: spearman(&own, &scores).unwrap_or(0.0),
             absolute: spearman(&sizes(&own), &sizes(&scores)).unwrap_or(0.0),
@@ -81,8 +98,18 @@ fn cascade(
     Ok(found)
 }
 
-/// The stream of what layers share; the embeddings have 0, the head 2, and other parts those after it.
+/// Whether scores are what they were, and anything at all.
+fn same(own: &[f64], scores: &[f64]) -> bool {
+    let largest = own.iter().fold(0.0, |most: f64, score| most.max(score.abs()));
+    let near = |(a, b): (&f64, &f64)| (a - b).abs() <= SAME * largest;
+    largest > 0.0 && own.len() == scores.len() && own.iter().zip(scores).all(near)
+}
+
+/// The stream of what layers share; the embeddings have 0, and other parts those after the head's.
 const SHARED: u64 = 1;
+
+/// The stream of the head.
+const HEAD: u64 = 2;
 
 /// The groups as parts in the order of computation. All weights that layers share are one part: a change to one set
 /// already reaches many layers.
@@ -93,10 +120,10 @@ fn parts(groups: Vec<ParameterGroup>) -> Vec<Part> {
         let (name, stream) = match kind {
             GroupKind::Embeddings => (name, 0),
             GroupKind::Shared => ("layers".into(), SHARED),
-            GroupKind::Head => (name, 2),
+            GroupKind::Head => (name, HEAD),
             GroupKind::Part => {
                 layers += 1;
-                (name, 2 + layers)
+                (name, HEAD + layers)
             }
         };
         match parts.last_mut().filter(|last| (last.stream, stream) == (SHARED, SHARED)) {
@@ -127,6 +154,22 @@ fn random_parameters(job: &Question<'_>, learner: &dyn Learner, part: &Part) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_scores_that_do_not_move_are_the_same() {
+        for (scores, expected) in [
+            (&[0.5, -0.25, 0.0][..], true),
+            (&[0.5, -0.25, 1e-8], true),
+            (&[0.5, -0.25, 1e-4], false),
+            // The same ranks and shares say that the head has a part.
+            (&[1.0, -0.5, 0.0], false),
+            (&[0.5, -0.25], false),
+            (&[f64::NAN; 3], false),
+        ] {
+            assert_eq!(same(&[0.5, -0.25, 0.0], scores), expected, "{scores:?}");
+        }
+        assert!(!same(&[0.0; 3], &[0.0; 3]), "no scores at all");
+    }
 
     #[test]
     fn groups_become_parts_with_streams_of_their_own() {

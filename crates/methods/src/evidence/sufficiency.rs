@@ -2,9 +2,9 @@
 
 use super::Level;
 use super::check::{Check, Judged, Look, Ruling};
-use super::erasure::{Compared, Hide, figure, measured, sets};
+use super::erasure::{Hide, measured, sets};
 use exegete_core::Result;
-use exegete_core::report::{Checks, Erasure};
+use exegete_core::report::Checks;
 
 pub(super) const CHECK: Check = Check {
     name: "sufficiency",
@@ -14,19 +14,9 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
-    let found = measured(look.masked, &look.rankings, Hide::Rest)?;
-    let judged = judged(&found, &look.noun(2));
+    let pool = look.pool()?;
+    let found = measured(look.masked, &look.rankings, &pool, Hide::Rest)?;
+    let judged = Judged::shown(Some(found.own.mean));
     checks.sufficiency = Some(found);
     Ok(judged.into())
-}
-
-fn judged(found: &Erasure, nouns: &str) -> Judged {
-    let Some(Compared { own, random, .. }) = Compared::of(found) else {
-        return Judged::shown(Some(found.own.mean));
-    };
-    let failure = (own >= random).then(|| {
-        let (own, random) = (figure(own), figure(random));
-        format!("F falls by {own} with nothing but the top {nouns}, by {random} with random {nouns}: they do not suffice")
-    });
-    Judged::new(own, random, failure)
 }

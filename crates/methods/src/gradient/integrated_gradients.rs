@@ -9,7 +9,7 @@ use crate::quadrature::{LejaQuadrature, QuadratureRule};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
 use crate::{Arguments, Baseline, Question, RawAttribution, Reduce};
 use exegete_core::report::Completeness;
-use exegete_core::{Array, Error, Result, SiteInfo};
+use exegete_core::{Array, Error, Result, Site, SiteInfo};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -103,6 +103,19 @@ impl IntegratedGradients {
             }
         }
     }
+}
+
+/// Integrated gradients of what lies at one site, from zero there.
+pub(crate) fn from_nothing(job: &Question<'_>, site: Site, tolerance: f64) -> Result<RawAttribution> {
+    let integral = adaptive(job, job.info(site)?, &Line::from_zero(job, site), tolerance)?;
+    let mut explained = RawAttribution::new(integral.scores, Reduce::Sum)
+        .claiming(integral.difference)
+        .with("points", integral.points)
+        .note(integral.note);
+    if let Some(change) = integral.change {
+        explained = explained.with("token_change", change);
+    }
+    Ok(explained)
 }
 
 fn fixed(job: &Question<'_>, path: &Path, rule: QuadratureRule, points: usize) -> Result<Integral> {

@@ -44,6 +44,11 @@ impl Line {
         Ok(starts.map(|start| line(some(start))).collect())
     }
 
+    /// The line from zero at a site, whatever a baseline has there.
+    pub(super) fn from_zero(job: &Question<'_>, site: Site) -> Self {
+        Self { row: job.row.clone(), site, start: None }
+    }
+
     /// The row at one point.
     pub(super) fn at(&self, alpha: f64) -> Row {
         let change = match &self.start {

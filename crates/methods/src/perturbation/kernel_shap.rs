@@ -38,6 +38,8 @@ pub const INFO: Info = Info {
 
 /// Sets that are asked for before the errors are first looked at.
 const FIRST: usize = 128;
+/// Where there are no more sets than these, all of them are asked for at once: those of eight units.
+const FEW: usize = 254;
 /// Sets for each player, at least.
 const EACH: usize = 4;
 
@@ -81,7 +83,8 @@ pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> 
         let values = vec![table.all - table.none; n];
         return Ok(ShapleyShares::certain(values, &table));
     }
-    let first = effort.samples.unwrap_or(FIRST.max(EACH * n)).min(most);
+    let few = if all_sets(n) <= FEW as f64 { FEW } else { FIRST };
+    let first = effort.samples.unwrap_or(few.max(EACH * n)).min(most);
     let mut planned = first;
     let mut drawn = Vec::new();
     loop {

@@ -1,7 +1,7 @@
 //! Games whose answers are worked out on paper, what Shapley values promise, and estimates that break each promise.
 
 use crate::games::{Closed, Polynomial, adaptive, fixed, gloves, random};
-use exegete_methods::perturbation::partition_shap::{self, Rows};
+use exegete_methods::perturbation::partition_shap::{self, SetCount};
 use exegete_methods::perturbation::{ShapleyShares, Tree, exact_shap, kernel_shap, permutation_shap};
 use exegete_testkit::{Comparison, Of, check};
 
@@ -25,7 +25,7 @@ fn kernel(players: usize, value: Value<'_>) -> Vec<f64> {
 fn partition(players: usize, value: Value<'_>) -> Vec<f64> {
     let tree = Tree::of_levels(players, &[]);
     let (found, evenly) =
-        partition_shap::shares(&mut Closed::new(players, value), &tree, Rows::Budget(500), random(1))
+        partition_shap::shares(&mut Closed::new(players, value), &tree, SetCount::Budget(500), random(1))
             .unwrap();
     assert!(evenly == 0 && found.rows as f64 <= tree.cost());
     found.values
@@ -177,7 +177,10 @@ fn too_much_is_refused_with_what_would_work() {
     says(kernel_shap::shares(&mut many, &effort, &mut random(0)).unwrap_err(), &["2000 units", "8000"]);
     assert_eq!(many.asked, 0, "refused before any work");
     let tree = Tree::of_levels(3, &[]);
-    says(partition_shap::shares(&mut many, &tree, Rows::Budget(600), random(0)).unwrap_err(), &["3", "2000"]);
+    says(
+        partition_shap::shares(&mut many, &tree, SetCount::Budget(600), random(0)).unwrap_err(),
+        &["3", "2000"],
+    );
 }
 
 #[test]
@@ -208,7 +211,7 @@ fn sets_are_asked_for_together_and_never_beyond_the_budget() {
     );
     let mut game = Closed::new(14, value);
     let tree = Tree::of_levels(14, &[]);
-    let (found, _) = partition_shap::shares(&mut game, &tree, Rows::Budget(600), random(0)).unwrap();
+    let (found, _) = partition_shap::shares(&mut game, &tree, SetCount::Budget(600), random(0)).unwrap();
     // The whole tree fits: one call for the ends and one for each level.
     assert!(found.rows == game.asked && game.calls == 5, "{}", game.calls);
 }

@@ -1,7 +1,7 @@
 //! Owen values of long texts within a budget.
 
 use crate::games::{Closed, random};
-use exegete_methods::perturbation::partition_shap::{Rows, shares};
+use exegete_methods::perturbation::partition_shap::{SetCount, shares};
 use exegete_methods::perturbation::{ShapleyShares, Tree};
 
 /// A text of n words: a few speak for something or against it, the rest whisper, and together they saturate.
@@ -34,14 +34,14 @@ fn a_budget_goes_further_with_one_context_first() {
     for (n, gain) in [(64, 2.0), (256, 4.0)] {
         let tree = Tree::of_levels(n, &[]);
         let run = |rows, seed| shares(&mut text(n), &tree, rows, random(seed)).unwrap();
-        let (exact, evenly) = run(Rows::Budget(usize::MAX), 0);
+        let (exact, evenly) = run(SetCount::Budget(usize::MAX), 0);
         assert_eq!((exact.rows as f64, evenly), (tree.cost(), 0));
         assert!(exact.errors.iter().all(|&error| error == 0.0));
-        let other = apart(&run(Rows::Fixed(500), 0).0, &exact);
+        let other = apart(&run(SetCount::Fixed(500), 0).0, &exact);
         let seeds = 8;
         let (mut own, mut held) = (0.0, 0);
         for seed in 0..seeds {
-            let (found, _) = run(Rows::Budget(500), seed);
+            let (found, _) = run(SetCount::Budget(500), seed);
             own += apart(&found, &exact) / seeds as f64;
             assert!(
                 found.rows <= 500 && (found.values.iter().sum::<f64>() - found.difference()).abs() < 1e-12
@@ -73,7 +73,7 @@ fn words_that_matter_are_found_in_long_texts() {
             let sum: f64 = matters.iter().filter(|(word, _)| there[*word]).map(|(_, weight)| weight).sum();
             sum.tanh()
         });
-        let (found, _) = shares(&mut game, &tree, Rows::Budget(500), random(seed)).unwrap();
+        let (found, _) = shares(&mut game, &tree, SetCount::Budget(500), random(seed)).unwrap();
         assert!(found.rows <= 500 && game.asked == found.rows);
         hits +=
             matters.iter().filter(|(word, weight)| found.values[*word] * weight > 0.2 * weight.abs()).count();

@@ -1,7 +1,7 @@
 //! The numbers that the shap package gives for the same games (golden/games.py).
 
 use crate::games::{Closed, Polynomial, fixed, random};
-use exegete_methods::perturbation::partition_shap::{self, Rows};
+use exegete_methods::perturbation::partition_shap::{self, SetCount};
 use exegete_methods::perturbation::{ShapleyShares, Tree, exact_shap, kernel_shap, permutation_shap};
 use exegete_testkit::{Of, check};
 use serde_json::Value;
@@ -96,7 +96,7 @@ fn partitions_with_the_same_tree_and_count() {
     for game in &games() {
         for run in game["partition"].as_array().unwrap() {
             let evaluations = run["evaluations"].as_u64().unwrap() as usize;
-            let rows = Rows::Fixed(evaluations);
+            let rows = SetCount::Fixed(evaluations);
             let (found, evenly) =
                 partition_shap::shares(&mut closed(game), &tree(game), rows, random(0)).unwrap();
             close(&game["name"], &found, &run["values"]);

@@ -30,7 +30,7 @@ fn right<T: Scalar>(
     row: usize,
     classes: &[Option<usize>],
 ) -> Result<Vec<(usize, usize)>> {
-    let (tokens, known) = (forward.rows[row].encoded.len(), forward.logits.value.cols());
+    let (tokens, known) = (forward.counts[row], forward.logits.value.cols());
     if classes.len() != tokens {
         return Err(Error::Request(format!("labels for {} tokens of a text of {tokens}", classes.len())));
     }
@@ -56,9 +56,7 @@ fn right<T: Scalar>(
 
 /// The rows of the packed logits that are one row's.
 fn outputs<T>(forward: &Forward<'_, T>, row: usize) -> Range<usize> {
-    let len = |row: usize| {
-        forward.places[row].as_ref().map_or(forward.rows[row].encoded.len(), |places| places.len())
-    };
+    let len = |row: usize| forward.places[row].as_ref().map_or(forward.counts[row], |places| places.len());
     let start = (0..row).map(len).sum();
     start..start + len(row)
 }

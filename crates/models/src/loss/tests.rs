@@ -15,8 +15,9 @@ fn losses(words: &[usize], logits: (usize, &[f64]), labels: &[Label]) -> Result<
     let tape = &mut Tape::new(Context::new(1), Mode::Off);
     let logits = Tensor::new(data.len() / classes, classes, data.to_vec()).into();
     let places = &vec![None; rows.len()];
+    let counts = words;
     let task = &NEXT_TOKEN;
-    let forward = &mut Forward { tape, logits, rows: &rows, labels, task, kept: &kept, places };
+    let forward = &mut Forward { tape, logits, rows: &rows, labels, task, kept: &kept, counts, places };
     supervised(forward).map(|losses| losses.value.data().to_vec())
 }
 

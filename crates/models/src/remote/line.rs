@@ -4,6 +4,7 @@ use super::protocol::{self, Reply};
 use crate::fault::fault;
 use exegete_core::{Error, Example, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ pub(super) struct Line {
     pub(super) channel: Box<dyn Channel>,
     pub(super) name: String,
     pub(super) retries: usize,
+    /// What went wrong first and was asked again, and how often anything did.
+    pub(super) again: Mutex<(String, usize)>,
 }
 
 impl Line {
@@ -72,6 +75,7 @@ impl Line {
             if stop.load(Ordering::Relaxed) {
                 return Err(self.error(&fault, asked));
             }
+            self.count(&fault);
             wait = (2 * wait).min(LONGEST_WAIT);
             asked += 1;
         }
@@ -85,6 +89,23 @@ impl Line {
     ) -> Result<T, Fault> {
         let bytes = self.channel.ask(request)?;
         Reply::read(&bytes, rows).and_then(read).inspect_err(|_| self.channel.reset())
+    }
+
+    fn count(&self, fault: &Fault) {
+        let mut again = self.again.lock().unwrap_or_else(PoisonError::into_inner);
+        if again.1 == 0 {
+            again.0.clone_from(&fault.what);
+        }
+        again.1 += 1;
+    }
+
+    /// What to say of requests that were made again.
+    pub(super) fn restarts(&self) -> Option<String> {
+        let (what, times) = &*self.again.lock().unwrap_or_else(PoisonError::into_inner);
+        (*times > 0).then(|| {
+            let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+            format!("the model failed and was asked again {times} (at first: {what}); a model that keeps a state may answer otherwise after a restart")
+        })
     }
 
     /// The fault as users see it.

@@ -21,7 +21,7 @@ use line::{Channel, Line};
 use protocol::{Reply, Shape};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -72,7 +72,12 @@ pub fn connect(address: &str, options: &RemoteOptions) -> Result<Arc<dyn Model>>
         None if address.starts_with("https://") => return Err(no_tls(address)),
         None => return Err(fault(address, "is no address; write http://… or \"cmd: COMMAND\"")),
     };
-    let line = Line { channel, name: http::without_password(address), retries: options.retries };
+    let line = Line {
+        channel,
+        name: http::without_password(address),
+        retries: options.retries,
+        again: Mutex::default(),
+    };
     let concurrency = if family == "http" { options.concurrency } else { 1 };
     Ok(Arc::new(Remote::learn(line, family, concurrency, options)?))
 }
@@ -146,6 +151,10 @@ struct Work<'a> {
 impl Model for Remote {
     fn card(&self) -> &Card {
         &self.card
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.card.warnings.iter().cloned().chain(self.line.restarts()).collect()
     }
 
     fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>> {

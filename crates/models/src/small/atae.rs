@@ -48,7 +48,7 @@ pub(super) struct Atae<T> {
 
 impl<T: Scalar> Atae<T> {
     pub(super) fn load(w: &mut Weights<'_, T>, small: &Small, task: &dyn Task) -> Result<Self> {
-        let Small { config: c, vocabulary } = small;
+        let Small { config: c, vocabulary, .. } = small;
         let (d, m, a) = (c.embedding, c.width(), c.attention_hidden);
         let table = [vocabulary.len(), d];
         w.group("embed");

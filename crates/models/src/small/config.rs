@@ -38,6 +38,10 @@ pub enum SmallAttention {
     None,
     /// No weights: the largest value over words, rectified.
     Max,
+    /// Scores v·tanh(W \[s; h\] + b) from a decoder's state before its step.
+    Bahdanau,
+    /// Scores s·W h from a decoder's state after its step.
+    Luong,
     /// The weights that every text brings along.
     Imposed,
 }
@@ -49,6 +53,8 @@ pub enum SmallHead {
     Text,
     /// Two texts, the second as the query of the attention.
     Pair,
+    /// One text, from which another is written.
+    Sequence,
     /// A story and a question; answers that do not occur in the story are ruled out.
     EntityQa,
 }
@@ -85,7 +91,8 @@ pub struct SmallConfig {
 }
 
 /// Every kind that can be opened.
-pub const KINDS: [&str; 10] = ["none", "average", "cnn", "rnn", "gru", "lstm", "kim", "flan", "atae", "han"];
+pub const KINDS: [&str; 11] =
+    ["none", "average", "cnn", "rnn", "gru", "lstm", "kim", "flan", "atae", "han", "seq2seq"];
 /// No small model has more layers, or convolutions that are wider.
 const MOST_LAYERS: usize = 64;
 
@@ -101,12 +108,16 @@ impl SmallConfig {
         let fields = Fields::parse(place, &source)?;
         let kind = choice(&fields, "kind", &KINDS.map(|kind| (kind, kind)), None)?;
         let encoder = encoder(&fields, kind)?;
-        let atae = kind == "atae";
-        let own = if atae { SmallHead::Pair } else { SmallHead::Text };
+        let own = match kind {
+            "atae" => SmallHead::Pair,
+            "seq2seq" => SmallHead::Sequence,
+            _ => SmallHead::Text,
+        };
         let head = choice(&fields, "head", &HEADS, Some(own))?;
         let [embedding, hidden, directions] = match kind {
             "flan" | "han" => [200, 50, 2],
             "atae" => [300, 300, 1],
+            "seq2seq" => [64, 128, 2],
             _ => [300, 128, 2],
         };
         let mut config = Self {
@@ -117,6 +128,7 @@ impl SmallConfig {
                 // Last states of single sentences would be a third way of reading them that no paper has.
                 "han" => choice(&fields, "attention", &ATTENTIONS[..3], Some(SmallAttention::Additive))?,
                 "atae" => choice(&fields, "attention", &ATTENTIONS[..1], Some(SmallAttention::Additive))?,
+                "seq2seq" => choice(&fields, "attention", &WRITING, Some(SmallAttention::Bahdanau))?,
                 _ => choice(&fields, "attention", &ATTENTIONS, Some(SmallAttention::Additive))?,
             },
             directions: fields.size_or(&["directions"], directions)?,
@@ -125,14 +137,22 @@ impl SmallConfig {
             embedding: fields.size_or(&["embedding"], embedding)?,
             attention_hidden: 0,
             lowercase: fields.flag_or("lowercase", true)?,
-            labels: labels(&fields)?,
+            labels: if kind == "seq2seq" && fields.get("labels").is_none() {
+                Vec::new()
+            } else {
+                labels(&fields)?
+            },
             dropout: dropout(kind, &encoder),
             kind: kind.to_owned(),
             encoder,
             head,
             source: String::new(),
         };
-        let own = if ["flan", "atae", "han"].contains(&kind) { config.width() } else { config.width() / 2 };
+        let own = match kind {
+            "flan" | "atae" | "han" => config.width(),
+            "seq2seq" => config.hidden,
+            _ => config.width() / 2,
+        };
         config.attention_hidden = fields.size_or(&["attention_hidden"], own.max(1))?;
         config.check(place)?;
         Ok(Self { source, ..config })
@@ -148,6 +168,11 @@ impl SmallConfig {
         }
     }
 
+    /// Whether it writes a text and does not choose a class.
+    pub fn writes(&self) -> bool {
+        self.head == SmallHead::Sequence
+    }
+
     /// How many texts it reads.
     pub fn fields(&self) -> usize {
         if self.head == SmallHead::Text { 1 } else { 2 }
@@ -160,8 +185,11 @@ impl SmallConfig {
 
     /// The text of a config that says all of this, whatever its defaults were.
     pub fn complete(&self) -> String {
-        let attention =
-            ATTENTIONS.iter().find(|(_, how)| *how == self.attention).map_or("none", |(name, _)| name);
+        let attention = ATTENTIONS
+            .iter()
+            .chain(&WRITING)
+            .find(|(_, how)| *how == self.attention)
+            .map_or("none", |(name, _)| name);
         let head = HEADS.iter().find(|(_, head)| *head == self.head).map(|(name, _)| *name);
         let (encoder, convolution) = match &self.encoder {
             SmallEncoder::None => ("none", None),
@@ -197,6 +225,7 @@ impl SmallConfig {
     fn check(&self, place: &str) -> Result<()> {
         let recurrent = matches!(self.encoder, SmallEncoder::Recurrent(_));
         let atae = self.kind == "atae";
+        let (sequence, two_ways) = (self.kind == "seq2seq", self.directions == 2);
         let wrong = [
             (self.directions > 2, "'directions' must be 1 or 2"),
             (self.layers > MOST_LAYERS, "'layers' is absurdly large"),
@@ -205,7 +234,14 @@ impl SmallConfig {
             (self.kind == "han" && self.head != SmallHead::Text, "'han' reads one text, 'head' must be text"),
             (atae && self.head != SmallHead::Pair, "'atae' reads a text and an aspect, 'head' must be pair"),
             (atae && self.directions != 1, "'atae' reads in one direction, 'directions' must be 1"),
-            (self.labels.len() < 2, "'labels' must name at least two classes"),
+            (sequence != self.writes(), "'head' is sequence for 'seq2seq' and for no other kind"),
+            (sequence && !two_ways, "'seq2seq' reads in both directions, 'directions' must be 2"),
+            (sequence && self.layers != 1, "'seq2seq' has one layer, 'layers' must be 1"),
+            (
+                sequence && !self.labels.is_empty(),
+                "'seq2seq' writes words and has no classes; leave out 'labels'",
+            ),
+            (!sequence && self.labels.len() < 2, "'labels' must name at least two classes"),
         ];
         match wrong.iter().find(|(wrong, _)| *wrong) {
             Some((_, what)) => Err(fault(place, what)),
@@ -214,14 +250,25 @@ impl SmallConfig {
     }
 }
 
-const HEADS: [(&str, SmallHead); 3] =
-    [("text", SmallHead::Text), ("pair", SmallHead::Pair), ("entity_qa", SmallHead::EntityQa)];
+const HEADS: [(&str, SmallHead); 4] = [
+    ("text", SmallHead::Text),
+    ("pair", SmallHead::Pair),
+    ("entity_qa", SmallHead::EntityQa),
+    ("sequence", SmallHead::Sequence),
+];
 const ATTENTIONS: [(&str, SmallAttention); 5] = [
     ("additive", SmallAttention::Additive),
     ("dot", SmallAttention::Dot),
     ("uniform", SmallAttention::Uniform),
     ("none", SmallAttention::None),
     ("imposed", SmallAttention::Imposed),
+];
+/// How a text that is written attends to its source.
+const WRITING: [(&str, SmallAttention); 4] = [
+    ("bahdanau", SmallAttention::Bahdanau),
+    ("luong", SmallAttention::Luong),
+    ("uniform", SmallAttention::Uniform),
+    ("none", SmallAttention::None),
 ];
 
 /// A field of few words, one of which it must be.
@@ -242,6 +289,7 @@ fn choice<C: Clone>(fields: &Fields, key: &str, known: &[(&str, C)], default: Op
 fn encoder(fields: &Fields, kind: &str) -> Result<SmallEncoder> {
     let name = match kind {
         "atae" => "lstm",
+        "seq2seq" => "gru",
         "flan" | "han" => {
             choice(fields, "encoder", &["gru", "conv", "none"].map(|name| (name, name)), Some("gru"))?
         }
@@ -332,6 +380,8 @@ mod tests {
         assert_eq!(width(r#"{"kind": "cnn", "labels": ["a", "b"]}"#), (300, 128, 64));
         assert_eq!(width(r#"{"kind": "kim", "labels": ["a", "b"]}"#), (300, 300, 150));
         assert_eq!(width(r#"{"kind": "atae", "labels": ["a", "b"]}"#), (300, 300, 300));
+        assert_eq!(width(r#"{"kind": "seq2seq"}"#), (64, 256, 128));
+        assert_eq!(parse(r#"{"kind": "seq2seq"}"#).unwrap().attention, SmallAttention::Bahdanau);
         assert_eq!(width(r#"{"kind": "flan", "labels": ["a", "b"]}"#), (200, 100, 100));
         assert_eq!(width(r#"{"kind": "han", "labels": ["a", "b"]}"#), (200, 100, 100));
         assert_eq!(width(r#"{"kind": "han", "encoder": "none", "labels": ["a", "b"]}"#), (200, 200, 200));

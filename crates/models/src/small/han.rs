@@ -47,7 +47,7 @@ struct Level<T> {
 
 impl<T: Scalar> Han<T> {
     pub(super) fn load(w: &mut Weights<'_, T>, small: &Small, task: &dyn Task) -> Result<Self> {
-        let Small { config: c, vocabulary } = small;
+        let Small { config: c, vocabulary, .. } = small;
         w.group("embed");
         let word = w.get("embed.weight", &[vocabulary.len(), c.embedding])?;
         let mut level = |prefix: &'static str, input: usize| {

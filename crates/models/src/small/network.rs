@@ -47,7 +47,7 @@ struct PairHead<T> {
 
 impl<T: Scalar> Classifier<T> {
     pub(super) fn load(w: &mut Weights<'_, T>, small: &Small, task: &dyn Task) -> Result<Self> {
-        let Small { config: c, vocabulary } = small;
+        let Small { config: c, vocabulary, .. } = small;
         let (m, classes, asked) = (c.width(), c.labels.len(), c.fields() == 2);
         w.group("embed");
         let word = w.get("embed.weight", &[vocabulary.len(), c.embedding])?;

@@ -83,7 +83,11 @@ impl<T: Scalar> Attention<T> {
             }
             SmallAttention::Uniform => uniform(segments), // [W, 1]
             SmallAttention::Imposed => imposed(run.rows(), segments), // [W, 1]
-            SmallAttention::Additive | SmallAttention::Dot => {
+            // The last two are a decoder's, and no config of a classifier names them.
+            SmallAttention::Additive
+            | SmallAttention::Dot
+            | SmallAttention::Bahdanau
+            | SmallAttention::Luong => {
                 let scores = self.scores(run, segments, words.clone(), query); // [W, 1]
                 let scores = run.site(self.sites[0], scores)?;
                 run.tape.segment_softmax(segments, scores) // [W, 1]
@@ -139,7 +143,7 @@ fn imposed<T: Scalar>(rows: &[Row], segments: &Segments) -> Var<T> {
 }
 
 /// 1/n for each of a text's n words.
-fn uniform<T: Scalar>(segments: &Segments) -> Var<T> {
+pub(super) fn uniform<T: Scalar>(segments: &Segments) -> Var<T> {
     let share = |b: usize| {
         let n = segments.len(b);
         std::iter::repeat_n(T::from_f64(1.0 / n.max(1) as f64), n)

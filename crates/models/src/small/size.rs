@@ -3,9 +3,9 @@
 use super::{SmallAttention, SmallConfig, SmallEncoder};
 
 impl SmallConfig {
-    /// How many numbers the parameters are, over a vocabulary of so many words; `u128` because whoever asks may have asked for
+    /// How many numbers the parameters are, over a vocabulary of so many words and of so many that are written; `u128` because whoever asks may have asked for
     /// anything.
-    pub fn parameters(&self, words: usize) -> u128 {
+    pub fn parameters(&self, words: usize, written: usize) -> u128 {
         let [words, d, m, a] = [words, self.embedding, self.width(), self.attention_hidden].map(wide);
         let (classes, asked) = (wide(self.labels.len()), self.fields() == 2);
         let linear = |input: u128, output: u128| input * output + output;
@@ -19,6 +19,19 @@ impl SmallConfig {
                 let sentences = Self { embedding: self.width(), ..self.clone() };
                 let levels = self.states() + sentences.states() + 2 * self.attending(false);
                 words * d + levels + linear(m, classes)
+            }
+            "seq2seq" => {
+                let [h, written] = [self.hidden, written].map(wide);
+                let luong = self.attention == SmallAttention::Luong;
+                let input = if luong { d } else { d + m };
+                let attention = match self.attention {
+                    SmallAttention::Bahdanau => linear(h + m, a) + a,
+                    SmallAttention::Luong => h * m + linear(m + h, h),
+                    _ => 0,
+                };
+                let out = linear(if luong { h } else { h + m + d }, written);
+                let decoder = linear(m, h) + 3 * h * (input + h + 2) + attention + out;
+                (words + written) * d + self.states() + decoder
             }
             _ if asked => {
                 let inner = (m / 2).max(1);

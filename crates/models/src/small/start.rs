@@ -1,8 +1,8 @@
 //! A small model before its training.
 
-use super::{Small, SmallConfig, WordVectors, vectors};
+use super::{Small, SmallConfig, SmallHead, WordVectors, vectors};
 use crate::random::uniforms;
-use crate::tokenizer::{MARKERS, VOCABULARY_FILE, WordVocabulary};
+use crate::tokenizer::{MARKERS, TARGET_VOCABULARY_FILE, VOCABULARY_FILE, WordVocabulary};
 use crate::weights::matrix;
 use exegete_core::{Error, Result, dot, normal};
 use exegete_engine::Tensor;
@@ -14,6 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct SmallStart {
     pub(crate) config: SmallConfig,
     pub(crate) vocabulary: Arc<WordVocabulary>,
+    /// The words of what it writes, where it writes.
+    pub(crate) target: Option<Arc<WordVocabulary>>,
     pub(crate) vectors: Option<WordVectors>,
 }
 
@@ -36,18 +38,48 @@ impl SmallStart {
                     "the word vectors have {there} numbers, the model's embedding {asked}"
                 )))
             }
-            _ => Ok(Self { config, vocabulary: Arc::new(vocabulary), vectors }),
+            _ if config.writes() => {
+                let what = "this kind writes words of a vocabulary of its own; start it with `writing`";
+                Err(Error::Request(what.into()))
+            }
+            _ => Ok(Self { config, vocabulary: Arc::new(vocabulary), target: None, vectors }),
         }
+    }
+
+    /// The same for a kind that writes words of this vocabulary.
+    pub fn writing(
+        config: SmallConfig,
+        vocabulary: WordVocabulary,
+        target: WordVocabulary,
+        vectors: Option<WordVectors>,
+    ) -> Result<Self> {
+        if !config.writes() {
+            return Err(Error::Request(format!("the kind '{}' writes no words", config.kind)));
+        }
+        if target.len() == MARKERS.len() {
+            let what =
+                "the vocabulary of the targets is empty: no word occurs often enough; lower --min-count";
+            return Err(Error::Request(what.into()));
+        }
+        let read = SmallConfig { head: SmallHead::Text, ..config.clone() };
+        let start = Self::new(read, vocabulary, vectors)?;
+        Ok(Self { config, target: Some(Arc::new(target)), ..start })
     }
 
     /// The files of its folder beside config and weights.
     pub(crate) fn companions(&self) -> Vec<(String, Vec<u8>)> {
-        vec![(VOCABULARY_FILE.to_owned(), self.vocabulary.text().into_bytes())]
+        let target = self.target.iter().map(|words| (TARGET_VOCABULARY_FILE, words));
+        let all = [(VOCABULARY_FILE, &self.vocabulary)].into_iter().chain(target);
+        all.map(|(file, words)| (file.to_owned(), words.text().into_bytes())).collect()
     }
 
-    /// The model, without its weights, as a classifier with these labels.
+    /// The model, without its weights.
     pub(crate) fn small(&self) -> Small {
-        Small { config: self.config.clone(), vocabulary: self.vocabulary.clone() }
+        Small {
+            config: self.config.clone(),
+            vocabulary: self.vocabulary.clone(),
+            target: self.target.clone(),
+        }
     }
 }
 
@@ -73,6 +105,7 @@ impl FirstValues {
             "embed.weight" | "aspect.weight" => {
                 vectors::matrix(name, &self.small.vocabulary, cols, self.vectors.as_ref(), self.seed)
             }
+            "decoder.embed.weight" => vectors::matrix(name, self.small.written(), cols, None, self.seed),
             _ if ["flan", "han"].contains(&self.small.config.kind.as_str()) => self.xavier(name, shape),
             _ => self.uniform(name, shape, self.bound(name, shape)),
         };

@@ -14,7 +14,8 @@ mod settings;
 mod tests;
 mod words;
 
-pub use words::{MARKERS, VOCABULARY_FILE, WordTokenizer, WordVocabulary};
+pub(crate) use words::{END, START};
+pub use words::{MARKERS, TARGET_VOCABULARY_FILE, VOCABULARY_FILE, WordTokenizer, WordVocabulary};
 
 use crate::config::Config;
 use crate::fault::fault;
@@ -38,6 +39,16 @@ pub trait Tokenize: Send + Sync {
 
     /// The vocabulary string of a number.
     fn piece(&self, id: u32) -> Option<String>;
+
+    /// The id of a word that the model may write.
+    fn output_id(&self, piece: &str) -> Option<u32> {
+        self.token_id(piece)
+    }
+
+    /// The word that the model may write under an id.
+    fn output_piece(&self, id: u32) -> Option<String> {
+        self.piece(id)
+    }
 
     /// The token that stands for a hidden word, where there is one.
     fn mask_id(&self) -> Option<u32> {

@@ -10,11 +10,15 @@ use std::sync::Arc;
 
 /// The file that a vocabulary is stored in.
 pub const VOCABULARY_FILE: &str = "vocab.txt";
+/// The file of the words that a model writes, where it writes.
+pub const TARGET_VOCABULARY_FILE: &str = "vocab.target.txt";
 /// The first ids of every vocabulary: padding, unknown words, and the markers around each field.
 pub const MARKERS: [&str; 4] = ["<pad>", "<unk>", "<s>", "</s>"];
 const UNKNOWN: u32 = 1;
-const START: u32 = 2;
-const END: u32 = 3;
+/// Where every field begins.
+pub(crate) const START: u32 = 2;
+/// Where every field ends.
+pub(crate) const END: u32 = 3;
 /// How far imposed weights may be from summing to 1, which rounding in a file explains.
 const WEIGHTS_SUM: f32 = 1e-3;
 
@@ -47,11 +51,11 @@ impl WordVocabulary {
         Self { words, ids }
     }
 
-    /// Reads the `vocab.txt` of a folder.
-    pub fn read(dir: &Path) -> Result<Self> {
-        let path = dir.join(VOCABULARY_FILE);
+    /// Reads the `vocab.txt` of a folder, or the other of its lists.
+    pub fn read(dir: &Path, file: &str) -> Result<Self> {
+        let path = dir.join(file);
         if !path.exists() {
-            let what = format!("holds no {VOCABULARY_FILE}, the list of its words, one a line");
+            let what = format!("holds no {file}, the list of its words, one a line");
             return Err(fault(dir.display(), what));
         }
         Self::parse(&path.display().to_string(), &read_text(&path)?)
@@ -121,6 +125,8 @@ fn spelled(word: String, lowercase: bool) -> String {
 pub struct WordTokenizer {
     /// The words that it knows.
     pub vocabulary: Arc<WordVocabulary>,
+    /// The words that the model writes, where it writes: the second field, if there is one, is then what it should write.
+    pub target: Option<Arc<WordVocabulary>>,
     /// Whether words are looked up in lower case.
     pub lowercase: bool,
     /// How many fields the model reads: one text, or a pair.
@@ -174,6 +180,50 @@ impl WordTokenizer {
         Ok(Encoded { tokens, fields: words.fields, truncated })
     }
 
+    /// A source between its markers, and the words of the target, if any, with the end after them.
+    fn source_and_target(
+        &self,
+        example: &Example,
+        words: &WordVocabulary,
+        max_tokens: usize,
+    ) -> Result<Encoded> {
+        let (source, target): (Vec<Token>, Vec<Token>) =
+            Encoded::of_words(example).tokens.into_iter().partition(|token| token.type_id == 0);
+        let told = example.fields.len() == 2;
+        for (part, field) in [(&source, 0), (&target, 1)].into_iter().take(1 + usize::from(told)) {
+            if part.is_empty() {
+                let name = if told { ["source", "target"][field] } else { "text" };
+                return Err(Error::Input(format!("the {name} is empty")));
+            }
+        }
+        // The markers of the source, and the end of the target.
+        let room = max_tokens.min(self.max_tokens).saturating_sub(2 + usize::from(told));
+        if room < example.fields.len() {
+            return Err(Error::Request(format!("{max_tokens} tokens leave no room for a word")));
+        }
+        let lengths = [source.len(), target.len()];
+        let kept = Cut::Longest.lengths(&lengths[..example.fields.len()], room)?;
+        let mut tokens = vec![self.marker(START, 0)];
+        tokens.extend(source.into_iter().take(kept[0]).map(|token| self.known(token)));
+        tokens.push(self.marker(END, 0));
+        if told {
+            let id = |token: Token| words.id(&spelled(token.piece, self.lowercase)).unwrap_or(UNKNOWN);
+            let ids = target.into_iter().take(kept[1]).map(id).chain([END]);
+            // What is written is the answer, and no part of the text that an explanation could point at.
+            let token = |id: u32| Token {
+                id,
+                type_id: 1,
+                piece: words.words[id as usize].clone(),
+                span: None,
+                special: true,
+                weight: None,
+            };
+            tokens.extend(ids.map(token));
+        }
+        let truncated = kept[..] != lengths[..kept.len()];
+        Ok(Encoded { tokens, fields: example.fields.clone(), truncated })
+    }
+
     /// Gives the words of the first field the weights that the example brings along.
     fn weigh(&self, example: &Example, words: &mut [Token]) -> Result<()> {
         let weights = match (&example.weights, self.imposed) {
@@ -202,6 +252,7 @@ impl WordTokenizer {
 
     fn check_fields(&self, example: &Example) -> Result<()> {
         match (example.fields.len(), self.fields) {
+            (1 | 2, _) if self.target.is_some() => Ok(()),
             (given, own) if given == own => Ok(()),
             (0, _) => Err(Error::Input("there is no text".into())),
             (1, _) => Err(Error::Input("this model reads a pair of texts; give the second one too".into())),
@@ -218,6 +269,12 @@ impl WordTokenizer {
 impl Tokenize for WordTokenizer {
     fn encode_within(&self, example: &Example, max_tokens: usize) -> Result<Encoded> {
         self.check_fields(example)?;
+        if let Some(words) = &self.target {
+            if example.weights.is_some() {
+                return Err(Error::Input("this model has its own attention; leave the weights out".into()));
+            }
+            return self.source_and_target(example, words, max_tokens);
+        }
         let all = Encoded::of_words(example);
         if self.sentences && !all.is_empty() {
             return self.by_sentence(all, max_tokens.min(self.max_tokens));
@@ -258,6 +315,15 @@ impl Tokenize for WordTokenizer {
     fn piece(&self, id: u32) -> Option<String> {
         self.vocabulary.words.get(id as usize).cloned()
     }
+
+    fn output_id(&self, piece: &str) -> Option<u32> {
+        let words = self.target.as_ref().unwrap_or(&self.vocabulary);
+        words.id(&spelled(piece.to_owned(), self.lowercase))
+    }
+
+    fn output_piece(&self, id: u32) -> Option<String> {
+        self.target.as_ref().unwrap_or(&self.vocabulary).words.get(id as usize).cloned()
+    }
 }
 
 #[cfg(test)]
@@ -267,7 +333,15 @@ mod tests {
     fn tokenizer(lowercase: bool, fields: usize, max_tokens: usize) -> WordTokenizer {
         let train = [Example::text("It is good, it IS"), Example::text("bad it")];
         let vocabulary = Arc::new(WordVocabulary::of(&train, lowercase, 1));
-        WordTokenizer { vocabulary, lowercase, fields, sentences: false, imposed: false, max_tokens }
+        WordTokenizer {
+            vocabulary,
+            target: None,
+            lowercase,
+            fields,
+            sentences: false,
+            imposed: false,
+            max_tokens,
+        }
     }
 
     #[test]
@@ -309,6 +383,22 @@ mod tests {
         assert!(error(2, &Example::text("it")).contains("reads a pair"));
         assert!(error(1, &Example::text(" ")).contains("text is empty"));
         assert!(error(2, &Example::pair("it", "")).contains("pair is empty"));
+    }
+
+    #[test]
+    fn targets_are_no_part_of_the_text_and_end_with_a_marker() {
+        let target = Arc::new(WordVocabulary::of(&[Example::text("gut ist")], true, 1));
+        let own = WordTokenizer { target: Some(target), ..tokenizer(true, 2, 99) };
+        let encoded = own.encode_within(&Example::pair("it is good", "Gut unbekannt"), 99).unwrap();
+        let pieces: Vec<&str> = encoded.tokens.iter().map(|token| token.piece.as_str()).collect();
+        assert_eq!(pieces, ["<s>", "it", "is", "good", "</s>", "gut", "<unk>", "</s>"]);
+        assert!(encoded.tokens[5..].iter().all(|t| t.special && t.type_id == 1 && t.span.is_none()));
+        assert_eq!((own.output_id("GUT"), own.output_piece(4)), (Some(4), Some("gut".into())));
+        assert_ne!(own.token_id("good"), own.output_id("good"));
+        let alone = own.encode_within(&Example::text("it is good"), 4).unwrap();
+        assert_eq!((alone.len(), alone.truncated), (4, true));
+        let both = own.encode_within(&Example::pair("it is good", "gut ist"), 6).unwrap();
+        assert_eq!((both.len(), both.truncated, both.tokens[5].piece.as_str()), (6, true, "</s>"));
     }
 
     #[test]

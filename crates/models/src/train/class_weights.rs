@@ -92,6 +92,7 @@ mod tests {
                 labels: &labels,
                 task: &task::CLASSIFICATION,
                 kept: &kept,
+                counts: &[1; 5],
                 places: &places,
             };
             let losses = (goal.losses)(&mut forward).unwrap();

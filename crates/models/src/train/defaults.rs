@@ -115,6 +115,8 @@ fn sequences() -> TrainingDefaults {
         decay: 0.0,
         clip: Some(1.0),
         patience: Some(2),
+        reduction: Reduction::Places,
+        teacher_forcing: 0.5,
         ..TrainingSettings::default()
     };
     TrainingDefaults { settings, class_weights: ClassWeights::None, metric: Metric::Loss }
@@ -154,7 +156,9 @@ mod tests {
         }
         for (recipe, clip, patience) in [(Flan, 10.0, 5), (Han, 10.0, 5), (Seq2seq, 1.0, 2)] {
             assert_eq!((of(recipe).clip, of(recipe).patience), (Some(clip), Some(patience)), "{recipe:?}");
-            assert_eq!(of(recipe).reduction, Reduction::Mean, "{recipe:?}");
+            let places = recipe == Seq2seq;
+            assert_eq!(of(recipe).reduction == Reduction::Places, places, "{recipe:?}");
+            assert_eq!(of(recipe).teacher_forcing, if places { 0.5 } else { 1.0 }, "{recipe:?}");
         }
         assert_eq!((of(Flan).schedule, of(Seq2seq).schedule), (Schedule::Halve, Schedule::Constant));
         assert_eq!(of(Kim).head_norm, Some(3.0));

@@ -1,5 +1,5 @@
-use super::Sample;
-use exegete_core::{Driver, Error, Label, Logits, Model, Outputs, Quantity, Result, Target};
+use super::{Sample, places};
+use exegete_core::{Driver, Error, Label, Logits, Model, Outputs, Quantity, Result, Row, Target};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,9 +9,10 @@ use std::sync::atomic::AtomicBool;
 pub struct Metrics {
     /// Rows it was measured on.
     pub rows: usize,
-    /// The mean loss over rows, in nats for classes.
+    /// The mean loss over rows, in nats for classes; of a model that writes over all places, beside its target.
     pub loss: f64,
-    /// The share of rows answered rightly, with several labels the share of rows where all are right; none for numbers.
+    /// The share of rows answered rightly, with several labels the share of rows where all are right; of a model that writes,
+    /// the share of places at which it writes by itself what it should, ends included; none for numbers.
     pub accuracy: Option<f64>,
     /// The unweighted mean over classes of F1, a class that is neither there nor predicted counting as 0; none for numbers.
     pub macro_f1: Option<f64>,
@@ -68,8 +69,12 @@ pub(super) fn measure(
     memory_bytes: usize,
     stop: &Arc<AtomicBool>,
 ) -> Result<Metrics> {
+    let rows: Vec<Row> = samples.iter().map(|sample| sample.row.clone()).collect();
+    let written = model.open().map_or(Ok(None), |open| open.writes(&rows))?;
     // Before anything runs: the outputs of all tokens are large.
-    samples.iter().try_for_each(|sample| of_whole_text(&sample.label))?;
+    if written.is_none() {
+        samples.iter().try_for_each(|sample| of_whole_text(&sample.label))?;
+    }
     let mut driver = Driver::new(memory_bytes);
     driver.stop = stop.clone();
     let classes = model.card().labels.len();
@@ -80,9 +85,21 @@ pub(super) fn measure(
     driver.read(model, rows, &Outputs, &mut |logits| {
         let Some(Sample { label, .. }) = next.next() else { return Ok(()) };
         let target = Target { quantity: Quantity::Loss(Some(label.clone())), scale: None };
-        loss -= target.value_of(model.card(), &logits)?;
-        tally.add(label, &logits)
+        loss -= target.value_of(model.card(), &logits)? * places(label) as f64;
+        if written.is_some() { Ok(()) } else { tally.add(label, &logits) }
     })?;
+    if let Some(written) = written {
+        let all = samples.iter().map(|sample| places(&sample.label)).sum::<usize>().max(1);
+        return Ok(Metrics {
+            rows: samples.len(),
+            loss: loss / all as f64,
+            accuracy: Some(share_written(samples, &written)),
+            macro_f1: None,
+            f1: None,
+            auc: None,
+            pearson: None,
+        });
+    }
     let numbers = !tally.pairs.is_empty();
     let count = samples.len().max(1) as f64;
     Ok(Metrics {
@@ -94,6 +111,17 @@ pub(super) fn measure(
         auc: auc(&tally.scores),
         pearson: numbers.then(|| pearson(&tally.pairs)),
     })
+}
+
+/// The share of places, over all rows, at which a model that writes by itself writes what it should.
+fn share_written(samples: &[Sample], written: &[Vec<usize>]) -> f64 {
+    let (mut right, mut all) = (0, 0);
+    for (sample, written) in samples.iter().zip(written) {
+        let Label::Tokens(words) = &sample.label else { continue };
+        all += words.len();
+        right += words.iter().zip(written).filter(|(word, written)| **word == Some(**written)).count();
+    }
+    right as f64 / all.max(1) as f64
 }
 
 /// An error for labels that are about more than the text as a whole.

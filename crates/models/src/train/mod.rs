@@ -30,7 +30,7 @@ use crate::loss::{Objective, supervised};
 use crate::opened::{Opened, Parts};
 use crate::run::Noise;
 use crate::weights::Param;
-use exegete_core::{Error, Example, Label, Learner, Model, Open, Result, Row, Site};
+use exegete_core::{Axis, Encoded, Error, Example, Label, Learner, Model, Open, Result, Row, Site, Token};
 pub use exegete_engine::Optimiser;
 use exegete_engine::{Context, Moments, ParamGrad, Tensor, Update};
 use std::collections::BTreeMap;
@@ -151,19 +151,31 @@ impl Trainer {
         &self.fresh
     }
 
-    /// An example with its label to learn from, cut to the settings' length.
+    /// An example with its label to learn from, cut to the settings' length. The label of a model that writes is the example's
+    /// second field, whatever is given.
     pub fn sample(&self, example: &Example, label: Label) -> Result<Sample> {
         let most = self.settings.max_tokens.unwrap_or(usize::MAX);
         let encoded = match &self.model.parts.tokenizer {
             Some(tokenizer) => tokenizer.encode_within(example, most)?,
             None => self.model.encode(example)?,
         };
-        Ok(Sample { row: Row::new(encoded), label })
+        Ok(self.labelled(encoded, label))
+    }
+
+    /// A row with its label; where the model writes, that is the target that the row brings.
+    fn labelled(&self, encoded: Encoded, label: Label) -> Sample {
+        let label = if self.model.parts.blueprint.limits().target.is_some() {
+            let written = encoded.tokens.iter().filter(|token| token.type_id == 1);
+            Label::Tokens(written.map(|token| Some(token.id as usize)).collect())
+        } else {
+            label
+        };
+        Sample { row: Row::new(encoded), label }
     }
 
     /// An example with its label to be measured on, as whole as the model will read it.
     pub fn measured(&self, example: &Example, label: Label) -> Result<Sample> {
-        Ok(Sample { row: Row::new(self.model.encode(example)?), label })
+        Ok(self.labelled(self.model.encode(example)?, label))
     }
 
     /// A step can leave weights that no later step would notice.
@@ -192,7 +204,8 @@ impl Trainer {
             Error::Model(what) => self.diverged(rate, &what),
             other => other,
         })?;
-        let loss = losses.iter().sum::<f64>() / losses.len() as f64;
+        let labels = batch.iter().map(|sample| &sample.label);
+        let loss = mean_loss(&losses, labels);
         let ctx = self.model.parts.ctx.clone();
         let norm = gradients.iter().map(|gradient| gradient.squared_norm(&ctx)).sum::<f64>().sqrt();
         if !loss.is_finite() || !norm.is_finite() {
@@ -234,6 +247,11 @@ impl Trainer {
             return Err(Error::Request(format!("{} rows but {} keys", batch.len(), keys.len())));
         }
         let Parts { ctx, params, word, network, .. } = &self.model.parts;
+        let axes = network.sites().get(network.sites().words()?)?.axes.clone();
+        let has_vector = |token: &Token| match axes.first() {
+            Some(Axis::FieldToken(field)) => token.type_id == *field,
+            _ => true,
+        };
         let mut losses = Vec::with_capacity(batch.len());
         let zero = |param: &Param<f32>| ParamGrad::zero(param.value.rows(), param.value.cols());
         let mut words = zero(word);
@@ -242,7 +260,8 @@ impl Trainer {
             for (piece, pulled) in self.pull(&rows, &labels, keys, part) {
                 let Pulled { losses: lost, gradients, words: vectors } = pulled?;
                 losses.extend(lost.value.data().iter().map(|&loss| f64::from(loss)));
-                let tokens = rows[piece].iter().flat_map(|row| &row.encoded.tokens);
+                let tokens =
+                    rows[piece].iter().flat_map(|row| &row.encoded.tokens).filter(|token| has_vector(token));
                 let vectors = vectors.iter().flat_map(|vectors| vectors.data().chunks_exact(vectors.cols()));
                 let own = tokens.zip(vectors).filter(|(token, _)| network.reads_words(token));
                 own.for_each(|(token, vector)| words.add_row(token.id as usize, vector));
@@ -267,10 +286,7 @@ impl Trainer {
         part: Range<usize>,
     ) -> Vec<(Range<usize>, Result<Pulled<f32>>)> {
         let ctx = &self.model.parts.ctx;
-        let weight = match self.settings.reduction {
-            Reduction::Mean => 1.0 / rows.len() as f64,
-            Reduction::Sum => 1.0,
-        };
+        let shares = self.settings.reduction.shares(labels);
         let pull = |ctx: &Arc<Context<f32>>, piece: Range<usize>| {
             let batch = LossBatch {
                 rows: &rows[piece.clone()],
@@ -279,9 +295,11 @@ impl Trainer {
                 words: !self.settings.freeze_words,
                 keep: &self.goal.reads,
                 objective: &*self.goal.losses,
-                noise: self.settings.noise(&self.model.parts.blueprint, &keys[piece.clone()]),
+                noise: self.settings.noise(&self.model.parts.blueprint, &keys[piece.clone()], self.steps),
             };
-            (piece, self.model.pulled(ctx, &*self.model.parts.network, &batch, weight))
+            let share = |row: usize| shares[piece.start + row];
+            let pulled = self.model.pulled(ctx, &*self.model.parts.network, &batch, share);
+            (piece, pulled)
         };
         let tokens: usize = rows[part.clone()].iter().map(|row| row.encoded.len()).sum();
         // Each piece has a gradient of its own, which must fit the memory as well.
@@ -311,6 +329,38 @@ impl Trainer {
     }
 }
 
+impl Reduction {
+    /// What each row's loss counts in that of a batch.
+    fn shares(self, labels: &[Label]) -> Vec<f64> {
+        match self {
+            Self::Mean => vec![1.0 / labels.len() as f64; labels.len()],
+            Self::Sum => vec![1.0; labels.len()],
+            Self::Places => {
+                let all: usize = labels.iter().map(places).sum();
+                labels.iter().map(|label| places(label) as f64 / all as f64).collect()
+            }
+        }
+    }
+}
+
+/// How many places a label is about: where a model answers for each, those that count.
+fn places(label: &Label) -> usize {
+    match label {
+        Label::Tokens(classes) => classes.iter().flatten().count(),
+        _ => 1,
+    }
+}
+
+/// The mean loss over all places of some rows.
+fn mean_loss<'a>(losses: &[f64], labels: impl Iterator<Item = &'a Label>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0);
+    for (loss, label) in losses.iter().zip(labels) {
+        sum += loss * places(label) as f64;
+        count += places(label);
+    }
+    sum / count.max(1) as f64
+}
+
 /// The same matrix, rows that are longer than this scaled down to it.
 fn shortened(value: &Tensor<f32>, most: f64) -> Tensor<f32> {
     let (rows, cols) = (value.rows(), value.cols());
@@ -325,8 +375,17 @@ fn shortened(value: &Tensor<f32>, most: f64) -> Tensor<f32> {
 }
 
 impl TrainingSettings {
-    fn noise<'a>(&self, blueprint: &crate::blueprint::Blueprint, keys: &'a [u64]) -> Option<Noise<'a>> {
-        let rates = blueprint.dropout(self.dropout);
-        (rates != crate::config::Rates::default()).then_some(Noise { rates, keys })
+    /// What is random in the step after so many others.
+    fn noise<'a>(
+        &self,
+        blueprint: &crate::blueprint::Blueprint,
+        keys: &'a [u64],
+        steps: u64,
+    ) -> Option<Noise<'a>> {
+        let (rates, forcing) = (blueprint.dropout(self.dropout), self.teacher_forcing);
+        let any = rates != crate::config::Rates::default() || forcing < 1.0;
+        // No row has this number: the draws of a batch are its own, and those of its step wherever it is cut.
+        let batch = schedule::key(self.seed, steps + 1, u64::MAX);
+        any.then_some(Noise { rates, keys, forcing, batch })
     }
 }

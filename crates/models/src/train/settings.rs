@@ -25,6 +25,8 @@ pub enum Reduction {
     Mean,
     /// Their sum, as Jain and Wallace 2019 train.
     Sum,
+    /// Their mean, each row counting as often as it has labelled places: the mean over all places of the batch.
+    Places,
 }
 
 /// Which epoch's model is written, where there are rows to measure on.
@@ -75,6 +77,9 @@ pub struct TrainingSettings {
     pub head_norm: Option<f64>,
     /// Whether word vectors stay as they start.
     pub freeze_words: bool,
+    /// The share of steps in which a model that writes reads what it should have written before, and not what it would have:
+    /// one draw a batch and step.
+    pub teacher_forcing: f64,
     /// Dropout in the place of the config's own rates.
     pub dropout: Option<f64>,
     /// Texts are cut to this many tokens while training, where it is less than the model reads.
@@ -108,6 +113,7 @@ impl Default for TrainingSettings {
             clip: Some(1.0),
             head_norm: None,
             freeze_words: false,
+            teacher_forcing: 1.0,
             dropout: None,
             max_tokens: None,
             seed: 0,
@@ -151,6 +157,10 @@ impl TrainingSettings {
             (
                 matches!(self.optimiser, Optimiser::Sgd { momentum } if !share(momentum)),
                 "the momentum must be a share from 0 up to 1",
+            ),
+            (
+                !(0.0..=1.0).contains(&self.teacher_forcing),
+                "teacher forcing must be a share of steps from 0 to 1",
             ),
             (self.dropout.is_some_and(|rate| !share(rate)), "the dropout must be a share from 0 up to 1"),
         ];

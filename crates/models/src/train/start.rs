@@ -152,7 +152,7 @@ fn retarget(given: &Blueprint, head: &TrainedHead) -> Result<Blueprint> {
     match given {
         Blueprint::Encoder(config) => Ok(Blueprint::Encoder(Config::parse(classifier(config, head)?)?)),
         Blueprint::Small(_) if head.task != given.task()? => {
-            let what = format!("small models classify; training one for {:?} is not supported", head.task);
+            let what = format!("this small model cannot be trained for {:?}", head.task);
             Err(Error::Unsupported(what))
         }
         Blueprint::Small(small) => Ok(Blueprint::Small(small.with_labels(&head.labels)?)),

@@ -1,10 +1,11 @@
 //! Several methods over one text, side by side.
 
-use super::{card, heat, notes, params, verdict};
+use super::{card, doubts, heat, notes, params, verdict};
 use crate::figures::{column_decimals, count, error, signed};
 use crate::groups::{beside, names, own_notes};
 use crate::markup::{Escaped, minus};
 use crate::scale::Scale;
+use crate::sense::reading;
 use exegete_core::report::{Attribution, Provenance};
 
 /// How many units are listed, in the order of the text.
@@ -26,7 +27,8 @@ pub(super) fn compare(members: &[&Attribution], provenance: &Provenance) -> Stri
     let texts = columns(&|member, name| {
         let name = format!("<h2>{}</h2>\n", Escaped(name));
         let notes = notes(&own_notes(member, first));
-        [name, notes, verdict(member.checks.verdict.as_ref()), heat::passages(member)].concat()
+        let judged = verdict(member.checks.verdict.as_ref());
+        [name, notes, judged, doubts(member), heat::passages(member)].concat()
     });
     let cards = columns(&|member, name| {
         let sampled = crate::headline::sampled(&member.subject);
@@ -34,7 +36,8 @@ pub(super) fn compare(members: &[&Attribution], provenance: &Provenance) -> Stri
         let name = format!("<h2>{}{}</h2>\n", Escaped(name), sampled.unwrap_or_default());
         [name, card::card(member), params(&member.subject)].concat()
     });
-    [header, texts, heat::legend(&first.subject.target, heat::LINES), table(members, &names), cards].concat()
+    let legend = heat::legend(&first.subject.target, &reading(members), heat::LINES);
+    [header, texts, legend, table(members, &names), cards].concat()
 }
 
 fn table(members: &[&Attribution], names: &[String]) -> String {

@@ -12,7 +12,8 @@ use crate::headline::{cost, said};
 use crate::markup::Escaped;
 use crate::passage::passages;
 use crate::scale::Scale;
-use exegete_core::report::{Attribution, Item, Report, Subject, Verdict};
+use crate::sense::Reading;
+use exegete_core::report::{Attribution, Item, Report, Sense, Subject, Verdict};
 use exegete_core::{Field, Scores, sha256_hex};
 use std::collections::BTreeSet;
 
@@ -60,6 +61,8 @@ impl CorpusPage {
 /// Everything above the first row.
 fn head(first: Option<&Report>) -> String {
     let title = first.map_or_else(|| "no texts".to_owned(), title);
+    let subject = first.and_then(|report| report.items.iter().find_map(Item::subject));
+    let sense = subject.map_or_else(Sense::default, |subject| subject.sense);
     let policy = format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'; \
          require-trusted-types-for 'script'; trusted-types 'none'",
@@ -71,7 +74,7 @@ fn head(first: Option<&Report>) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}{LIST_STYLE}</style>\n\
          </head>\n<body>\n<main>\n<header>\n<h1>{title}</h1>\n</header>\n{FILTERS}{}<ol class=\"rows\">\n",
-        heat::legend("what is explained", heat::LINES)
+        heat::legend("what is explained", &Reading::Alike(sense), heat::LINES)
     )
 }
 

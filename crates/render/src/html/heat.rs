@@ -4,6 +4,7 @@ use crate::figures::{column_decimals, error, share, signed};
 use crate::markup::{Escaped, minus};
 use crate::passage::{Piece, passages as of};
 use crate::scale::Scale;
+use crate::sense::{SharedSense, exceptions, explained, without_sign};
 use exegete_core::report::Attribution;
 
 /// The marks of units.
@@ -50,14 +51,27 @@ pub(super) fn ground(strength: f64) -> Option<String> {
 }
 
 /// How to read the colours, and the marks that say the same without them.
-pub(super) fn legend(target: &str, [against, r#for]: [&str; 2]) -> String {
+pub(super) fn legend(target: &str, read: &SharedSense<'_>, [against, r#for]: [&str; 2]) -> String {
     let step = |strength: &f64| {
         ground(*strength)
             .map_or_else(String::new, |ground| format!("<span {ground}>&nbsp;&nbsp;&nbsp;</span>"))
     };
-    let steps: String = [-1.0, -0.6, -0.3, -0.1, 0.1, 0.3, 0.6, 1.0].iter().map(step).collect();
+    let steps = |signs: &[f64]| -> String { signs.iter().map(step).collect() };
+    let rising = [0.1, 0.3, 0.6, 1.0];
+    let unsigned = match read {
+        SharedSense::Alike(sense) => without_sign(*sense),
+        SharedSense::Mixed(_) => None,
+    };
+    if let Some(words) = unsigned {
+        return format!("<p class=\"legend\">{} {words} ({for})</p>\n", steps(&rising));
+    }
+    let falling = [-1.0, -0.6, -0.3, -0.1];
+    let told = exceptions(read);
     format!(
-        "<p class=\"legend\">against ({against}) {steps} for ({for}) <code>{}</code></p>\n",
-        Escaped(target)
+        "<p class=\"legend\">against ({against}) {}{} for ({for}) <code>{}</code>{}</p>\n",
+        steps(&falling),
+        steps(&rising),
+        Escaped(explained(target)),
+        Escaped(&told)
     )
 }

@@ -19,7 +19,7 @@ pub(super) fn map(map: &Map, provenance: &Provenance) -> String {
     [
         super::header(subject, &crate::map::asked(map), provenance),
         grid(map, &shown),
-        super::heat::legend(&subject.target, ["−", "+"]),
+        super::heat::legend(&subject.target, &crate::sense::SharedSense::Alike(subject.sense), ["−", "+"]),
         spread::spreads(map, &shown.tokens),
         super::params(subject),
     ]

@@ -3,6 +3,7 @@
 use super::{Sheet, bars, head, passage};
 use crate::groups::names;
 use crate::headline::asked;
+use crate::sense::{SharedSense, exceptions, reading, without_sign};
 use exegete_core::report::Attribution;
 
 /// One text, once for each method.
@@ -19,5 +20,14 @@ pub(super) fn attributions(sheet: &mut Sheet, members: &[&Attribution]) {
         bars::units(sheet, member);
     }
     sheet.skip(4.0);
-    sheet.caption("blue with a solid line: for; orange with a dashed line: against", 10.0, "normal");
+    let side = reading(members);
+    let unsigned = match &side {
+        SharedSense::Alike(sense) => without_sign(*sense),
+        SharedSense::Mixed(_) => None,
+    };
+    let read = unsigned.map_or_else(
+        || "blue with a solid line: for; orange with a dashed line: against".to_owned(),
+        |words| format!("blue with a solid line: {words}"),
+    );
+    sheet.caption(&format!("{read}{}", exceptions(&side)), 10.0, "normal");
 }

@@ -5,6 +5,7 @@ use crate::figures::figure;
 use crate::map::{Heads, Shown, asked, shown};
 use crate::measure::width;
 use crate::scale::Scale;
+use crate::sense::without_sign;
 use exegete_core::report::{Map, MapLayer};
 
 /// How many tokens are shown, in the order of the text.
@@ -38,7 +39,8 @@ pub(super) fn map(sheet: &mut Sheet, map: &Map) {
         sheet.caption(&left_out, 10.0, "normal");
     }
     let largest = figure(scale.largest());
-    sheet.caption(&format!("columns: {key}; largest score {largest}; + for, − against"), 10.0, "normal");
+    let read = without_sign(map.subject.sense).unwrap_or("+ for, − against");
+    sheet.caption(&format!("columns: {key}; largest score {largest}; {read}"), 10.0, "normal");
 }
 
 /// The mark and the strength of a cell.

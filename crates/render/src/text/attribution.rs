@@ -10,6 +10,7 @@ pub(super) fn attributions(screen: &mut Screen, members: &[&Attribution], proven
     let [attribution] = members else { return compare::compare(screen, members, provenance) };
     super::header(screen, &attribution.subject, &asked(members), provenance);
     super::verdict(screen, attribution.checks.verdict.as_ref());
+    super::doubts(screen, 0, attribution);
     screen.blank();
     heat::passages(screen, attribution);
     screen.blank();

@@ -7,6 +7,7 @@ use super::screen::Screen;
 use crate::figures::{column_decimals, count, error, signed};
 use crate::groups::{beside, names, own_notes};
 use crate::scale::Scale;
+use crate::sense::{SharedSense, exceptions, reading, without_sign};
 use exegete_core::report::{Attribution, Provenance};
 
 /// How many units are listed, in the order of the text.
@@ -19,15 +20,33 @@ pub(super) fn compare(screen: &mut Screen, members: &[&Attribution], provenance:
     super::header(screen, &first.subject, &crate::headline::asked(members), provenance);
     screen.blank();
     table(screen, members, &names);
-    if screen.colour {
-        screen.line(2, 2, &[Span::faint("blue: for, orange: against, by the largest score of each column")]);
+    let read = read(screen.colour, members);
+    if !read.is_empty() {
+        screen.line(2, 2, &[Span::faint(read)]);
     }
     screen.blank();
     for (member, name) in members.iter().zip(&names) {
         screen.line(0, 2, &[Span::strong(name)]);
         super::verdict_at(screen, 2, member.checks.verdict.as_ref());
+        super::doubts(screen, 2, member);
         super::notes(screen, 2, &own_notes(member, first));
         screen.line(2, 4, &[Span::faint(short(member))]);
+    }
+}
+
+/// What signs and colours say, where it is not plain.
+fn read(colour: bool, members: &[&Attribution]) -> String {
+    let read = reading(members);
+    let usual = if colour { "blue: for, orange: against" } else { "+ for, - against" };
+    let unsigned = match &read {
+        SharedSense::Alike(sense) => without_sign(*sense),
+        SharedSense::Mixed(_) => None,
+    };
+    let told = format!("{}{}", unsigned.unwrap_or(usual), exceptions(&read));
+    match (colour, told == usual) {
+        (true, _) => format!("{told}, by the largest score of each column"),
+        (false, true) => String::new(),
+        (false, false) => told,
     }
 }
 

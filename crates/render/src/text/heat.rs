@@ -4,8 +4,9 @@ use super::paint::{Span, Tone};
 use super::screen::{Atom, Join, Screen};
 use crate::passage::{Passage, Piece, passages as of};
 use crate::scale::Scale;
+use crate::sense::{explained, without_sign};
 use crate::visible::runs_left;
-use exegete_core::report::Attribution;
+use exegete_core::report::{Attribution, Subject};
 
 /// The fields of a text, apart and with their names where there are several, and how to read them.
 pub(super) fn passages(screen: &mut Screen, attribution: &Attribution) {
@@ -22,22 +23,29 @@ pub(super) fn passages(screen: &mut Screen, attribution: &Attribution) {
     }
     if scale.largest() > 0.0 {
         screen.blank();
-        legend(screen, &attribution.subject.target);
+        legend(screen, &attribution.subject);
     }
 }
 
-fn legend(screen: &mut Screen, target: &str) {
+fn legend(screen: &mut Screen, subject: &Subject) {
+    let (target, unsigned) = (explained(&subject.target), without_sign(subject.sense));
     if !screen.colour {
         let signs = "one sign from 1/12 of the largest score, two from 1/3, three from 2/3";
-        return screen.line(2, 2, &[Span::faint(format!("+ for, - against {target}; {signs}"))]);
+        let read =
+            unsigned.map_or_else(|| format!("+ for, - against {target}"), |words| format!("+ {words}"));
+        return screen.line(2, 2, &[Span::faint(format!("{read}; {signs}"))]);
     }
     let step =
         |(label, strength): &(&str, f64)| Span::new(format!("\u{a0}{label}\u{a0}"), Tone::Heat(*strength));
     let steps = [("75%", 1.0), ("50%", 0.6), ("25%", 0.3), ("8%", 0.1)];
-    let mut spans = vec![Span::faint("against ")];
-    spans.extend(steps.iter().map(|(label, strength)| step(&(label, -strength))));
+    let mut spans = Vec::new();
+    if unsigned.is_none() {
+        spans.push(Span::faint("against "));
+        spans.extend(steps.iter().map(|(label, strength)| step(&(label, -strength))));
+    }
     spans.extend(steps.iter().rev().map(step));
-    spans.push(Span::faint(format!(" for {target}, from these shares of the largest score")));
+    let read = unsigned.map_or_else(|| format!(" for {target}"), |words| format!(" {words}"));
+    spans.push(Span::faint(format!("{read}, from these shares of the largest score")));
     screen.line(2, 2, &spans);
 }
 

@@ -6,7 +6,8 @@ use super::screen::Screen;
 use crate::figures::{figure, percent};
 use crate::map::{Heads, Shown, shown};
 use crate::scale::Scale;
-use exegete_core::report::{Map, MapLayer, Provenance};
+use crate::sense::without_sign;
+use exegete_core::report::{Map, MapLayer, Provenance, Sense};
 
 /// How many tokens are listed, in the order of the text.
 const LISTED: usize = 128;
@@ -28,7 +29,7 @@ pub(super) fn map(screen: &mut Screen, map: &Map, provenance: &Provenance) {
     grid.print(screen);
     screen.line(2, 2, &[Span::faint(left_out)]);
     screen.blank();
-    legend(screen, scale, &key);
+    legend(screen, scale, &key, map.subject.sense);
 }
 
 /// Tenths with a sign; a dot where there is less than half of one.
@@ -59,10 +60,10 @@ fn feet(map: &Map) -> Vec<Vec<Span>> {
     feet
 }
 
-fn legend(screen: &mut Screen, scale: Scale, key: &str) {
+fn legend(screen: &mut Screen, scale: Scale, key: &str, sense: Sense) {
     let largest = figure(scale.largest());
-    let text = format!(
-        "columns: {key}; cells: tenths of the largest score {largest}, + for, - against; entropy in bits"
-    );
+    let read = without_sign(sense).unwrap_or("+ for, - against");
+    let text =
+        format!("columns: {key}; cells: tenths of the largest score {largest}, {read}; entropy in bits");
     screen.line(2, 2, &[Span::faint(text)]);
 }

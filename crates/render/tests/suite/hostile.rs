@@ -207,7 +207,7 @@ fn without_colour(text: &str) -> String {
 fn assert_safe(report: &Report, width: usize) {
     for format in Format::ALL {
         for colour in [false, true] {
-            let out = render(report, format, &RenderOptions { colour, width });
+            let out = render(report, format, &RenderOptions { colour, width, row: None });
             match format {
                 Format::Text => assert_fits(&without_colour(&out), width),
                 Format::Html => assert_inert(&out),

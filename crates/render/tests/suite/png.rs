@@ -14,7 +14,7 @@ fn of_text(text: &str) -> Vec<u8> {
 #[test]
 fn every_sample_becomes_a_bitmap() {
     for (name, report) in samples::named() {
-        let bytes = png(&report, &RenderOptions { colour: false, width: 90 }).unwrap();
+        let bytes = png(&report, &RenderOptions { colour: false, width: 90, row: None }).unwrap();
         assert!(bytes.starts_with(SIGNATURE) && bytes.len() > 1000, "{name}: {} bytes", bytes.len());
         if let Some(folder) = std::env::var_os("EXEGETE_KEEP_PICTURES") {
             std::fs::write(std::path::Path::new(&folder).join(format!("{name}.png")), bytes).unwrap();

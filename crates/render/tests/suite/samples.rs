@@ -84,7 +84,17 @@ pub(crate) fn attribution(
     let token_values = std::iter::once(0.011).chain(values.iter().copied()).collect();
     let subject = subject(fields, "integrated_gradients");
     let site = "embed.word".to_owned();
-    Attribution { subject, site, tokens, token_values, units, values, errors: Vec::new(), checks }
+    Attribution {
+        subject,
+        site,
+        tokens,
+        token_values,
+        units,
+        values,
+        errors: Vec::new(),
+        baseline_value: Some(-0.31),
+        checks,
+    }
 }
 
 pub(crate) fn special(piece: &str) -> TokenText {
@@ -102,6 +112,7 @@ pub(crate) fn subject(fields: &[(&str, &str)], method: &str) -> Subject {
         prediction: Scores::Classes { label: "negative".to_owned(), scores },
         target: "class:negative:logit".to_owned(),
         value: 2.1,
+        sense: Default::default(),
         notes: Vec::new(),
     }
 }

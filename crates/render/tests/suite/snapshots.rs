@@ -22,7 +22,7 @@ fn assert_snapshot(name: &str, actual: &str) {
 
 fn assert_snapshots(format: Format, colour: bool, extension: &str) {
     for (name, report) in samples::named() {
-        let rendered = render(&report, format, &RenderOptions { colour, width: 90 });
+        let rendered = render(&report, format, &RenderOptions { colour, width: 90, row: None });
         assert_snapshot(&format!("{name}.{extension}"), &rendered.replace(STYLE, "/* style.css */\n"));
     }
 }

@@ -37,12 +37,11 @@ impl Columns {
             Some(name) => vec![name.clone()],
             None => defaults.iter().map(|&name| name.to_owned()).collect(),
         };
-        let texts: &[&str] = if ask.no_header {
-            &["1"]
-        } else if needs_pair {
-            &[first, "text"]
-        } else {
-            &["text", "sentence", "content"]
+        let texts: &[&str] = match (ask.no_header, needs_pair, first) {
+            (true, ..) => &["1"],
+            (_, true, first) => &[first, "text"],
+            (_, _, "text") => &["text", "sentence", "content"],
+            (_, _, first) => &[first, "text", "sentence", "content"],
         };
         let pairs: &[&str] = match needs_pair && ask.pair.is_none() {
             true if ask.no_header => &["2"],
@@ -65,14 +64,22 @@ impl Columns {
     }
 
     /// The places of the columns in a header.
-    pub(crate) fn find(&self, lines: &Lines, line: usize, header: Vec<String>) -> Result<Indices> {
+    pub(crate) fn find(
+        &self,
+        lines: &Lines,
+        line: usize,
+        header: Vec<String>,
+        mark: char,
+    ) -> Result<Indices> {
         if let Some(twice) = (1..header.len()).find(|&at| header[..at].contains(&header[at])) {
             let what = format!("two columns are called '{}'; give each a name of its own", header[twice]);
             return Err(lines.error(line, what));
         }
         let place = |wanted: &[String]| {
             let found = wanted.iter().find_map(|name| header.iter().position(|column| column == name));
-            found.ok_or_else(|| lines.error(line, missing(wanted, header.iter().map(String::as_str))))
+            let told =
+                || format!("{}{}", missing(wanted, header.iter().map(String::as_str)), uncut(&header, mark));
+            found.ok_or_else(|| lines.error(line, told()))
         };
         let text = place(&self.text)?;
         let pair = if self.pair.is_empty() { None } else { Some(place(&self.pair)?) };
@@ -136,6 +143,11 @@ impl Columns {
 impl Indices {
     /// The fields of one row, which must be as wide as the header.
     pub(crate) fn raw(&self, lines: &Lines, line: usize, mut fields: Vec<String>) -> Result<Raw> {
+        if let ([only], true) = (&fields[..], self.width > 1)
+            && only.trim().is_empty()
+        {
+            return Err(lines.error(line, "the line is empty; remove it"));
+        }
         if fields.len() != self.width {
             let what = format!("the row has {} fields, {} {}", fields.len(), self.first, self.width);
             return Err(lines.error(line, what));
@@ -144,6 +156,16 @@ impl Indices {
         let pair = self.pair.map(|index| fields[index].clone());
         Ok(Raw { text: std::mem::take(&mut fields[self.text]), pair, label })
     }
+}
+
+/// Where a header is one column that holds another mark, that is what stands between the columns.
+fn uncut(header: &[String], mark: char) -> String {
+    let [only] = header else { return String::new() };
+    let other = ['\t', ';', ',', '|'].into_iter().find(|&other| other != mark && only.contains(other));
+    other.map_or_else(String::new, |other| {
+        let name = if other == '\t' { "tab".to_owned() } else { format!("'{other}'") };
+        format!("; the header is one column with {name} in it: --delimiter {name} cuts it there")
+    })
 }
 
 fn missing<'a>(wanted: &[String], present: impl Iterator<Item = &'a str>) -> String {

@@ -1,6 +1,6 @@
 //! Rows of .csv and .tsv files.
 //!
-//! A .tsv row is its line cut at tabs and nothing more: data sets in this field (GLUE) write quotes as data. A .csv
+//! A .tsv row is its line cut at tabs (or what the user says) and nothing more: data sets in this field (GLUE) write quotes as data. A .csv
 //! row follows RFC 4180. It is parsed here rather than by a library because a quote that is never closed would
 //! otherwise swallow the rest of the file without a word, and because every error must name the right line.
 
@@ -8,17 +8,17 @@ use super::lines::Lines;
 use anyhow::Result;
 
 /// The fields of the next row, with the number of the line it starts on.
-pub(crate) fn tsv_row(lines: &mut Lines) -> Result<Option<(usize, Vec<String>)>> {
+pub(crate) fn tsv_row(lines: &mut Lines, mark: char) -> Result<Option<(usize, Vec<String>)>> {
     let row = lines.read()?;
-    Ok(row.map(|(number, line)| (number, line.split('\t').map(str::to_owned).collect())))
+    Ok(row.map(|(number, line)| (number, line.split(mark).map(str::to_owned).collect())))
 }
 
 /// The fields of the next row, which may span lines where a quoted field does.
-pub(crate) fn csv_row(lines: &mut Lines) -> Result<Option<(usize, Vec<String>)>> {
+pub(crate) fn csv_row(lines: &mut Lines, mark: char) -> Result<Option<(usize, Vec<String>)>> {
     let Some((number, mut line)) = lines.read()? else { return Ok(None) };
     let mut parser = Parser::default();
     loop {
-        parser.feed(&line).map_err(|what| lines.error(number, what))?;
+        parser.feed(&line, mark).map_err(|what| lines.error(number, what))?;
         if !parser.inside_quotes() {
             return Ok(Some((number, parser.finish())));
         }
@@ -49,14 +49,14 @@ struct Parser {
 }
 
 impl Parser {
-    fn feed(&mut self, line: &str) -> Result<(), String> {
+    fn feed(&mut self, line: &str, mark: char) -> Result<(), String> {
         for c in line.chars() {
             self.state = match (&self.state, c) {
                 (State::Start, '"') => State::Quoted,
                 (State::Quoted, '"') => State::MaybeClosed,
                 (State::MaybeClosed, '"') => self.push(c, State::Quoted),
                 (State::Quoted, _) => self.push(c, State::Quoted),
-                (_, ',') => {
+                (_, c) if c == mark => {
                     self.fields.push(std::mem::take(&mut self.field));
                     State::Start
                 }
@@ -92,12 +92,12 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    type Row = fn(&mut Lines) -> Result<Option<(usize, Vec<String>)>>;
+    type Row = fn(&mut Lines, char) -> Result<Option<(usize, Vec<String>)>>;
 
-    fn rows(read: Row, text: &str) -> Result<Vec<(usize, Vec<String>)>, String> {
+    fn rows(read: Row, mark: char, text: &str) -> Result<Vec<(usize, Vec<String>)>, String> {
         let mut lines = Lines::new(Cursor::new(text.to_owned()), "f");
         let mut rows = Vec::new();
-        while let Some(row) = read(&mut lines).map_err(|e| e.to_string())? {
+        while let Some(row) = read(&mut lines, mark).map_err(|e| e.to_string())? {
             rows.push(row);
         }
         Ok(rows)
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn quotes_are_data_in_tsv() {
         let expected = vec![row(1, &["a \"quoted", "1"]), row(2, &["\"b\"", ""])];
-        assert_eq!(rows(tsv_row, "a \"quoted\t1\r\n\"b\"\t\n").unwrap(), expected);
+        assert_eq!(rows(tsv_row, '\t', "a \"quoted\t1\r\n\"b\"\t\n").unwrap(), expected);
     }
 
     #[test]
@@ -122,7 +122,14 @@ mod tests {
             row(3, &["two\nlines", ""]),
             row(5, &["last", ""]),
         ];
-        assert_eq!(rows(csv_row, text).unwrap(), expected);
+        assert_eq!(rows(csv_row, ',', text).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_mark_between_columns_is_the_users() {
+        let expected = vec![row(1, &["a, b", "1;2"]), row(2, &["c", ""])];
+        assert_eq!(rows(csv_row, ';', "a, b;\"1;2\"\nc;").unwrap(), expected);
+        assert_eq!(rows(tsv_row, '|', "\"a|b").unwrap(), vec![row(1, &["\"a", "b"])]);
     }
 
     #[test]
@@ -131,7 +138,7 @@ mod tests {
             ("a,b\n\"open,1\nx,2\n", "f: line 2: a quote is opened in this row and never closed"),
             ("a\n\"b\"c\n", "f: line 2: 'c' after the closing quote of field 1; double a quote to keep it"),
         ] {
-            assert_eq!(rows(csv_row, text).unwrap_err(), expected);
+            assert_eq!(rows(csv_row, ',', text).unwrap_err(), expected);
         }
     }
 }

@@ -69,7 +69,7 @@ impl TrainPlan {
         let weights = own.class_weights.iter().map(|weight| format!("{weight:.4}"));
         let weights = (!own.class_weights.is_empty()).then(|| weights.collect::<Vec<_>>().join(" "));
         format!(
-            "epochs {}, batch {}{}, {optimiser}, rate {} {schedule}, decay {} and {} on attention, clip {}, class weights {}, loss {} over a batch, best by {}, patience {}, seed {}",
+            "epochs {}, batch {}{}, {optimiser}, rate {} {schedule}, decay {} and {} on attention, clip {}, class weights {}, loss {}, best by {}, patience {}, seed {}",
             own.epochs,
             own.batch,
             if own.bucketed { " of like lengths" } else { "" },
@@ -79,8 +79,9 @@ impl TrainPlan {
             or_none(own.clip.map(|clip| clip.to_string())),
             or_none(weights),
             match own.reduction {
-                Reduction::Mean => "averaged",
-                Reduction::Sum => "summed",
+                Reduction::Mean => "averaged over the rows of a batch",
+                Reduction::Sum => "summed over a batch",
+                Reduction::Places => "averaged over the words of a batch",
             },
             serde_json::to_value(self.metric)
                 .ok()
@@ -104,11 +105,13 @@ impl TrainPlan {
             "loss": format!("{:?}", request.loss), "reduction": match own.reduction {
                 Reduction::Mean => "mean",
                 Reduction::Sum => "sum",
+                Reduction::Places => "places",
             },
             "epochs": own.epochs, "batch": own.batch, "optimiser": name, "momentum": momentum, "amsgrad": amsgrad,
             "rate": own.rate, "schedule": format!("{:?}", own.schedule), "layer_decay": own.layer_decay,
             "warmup": own.warmup, "decay": own.decay, "decay_attention": own.decay_attention,
-            "clip": own.clip.unwrap_or(0.0), "dropout": own.dropout, "class_weights": own.class_weights,
+            "clip": own.clip.unwrap_or(0.0),
+            "teacher_forcing": (own.teacher_forcing < 1.0).then_some(own.teacher_forcing), "dropout": own.dropout, "class_weights": own.class_weights,
             "metric": self.metric, "positive": request.positive, "patience": own.patience,
             "keep": format!("{:?}", own.keep), "max_tokens": own.max_tokens, "seed": own.seed,
         })
@@ -169,6 +172,9 @@ pub(super) fn refuse_unused(request: &TrainRequest) -> Result<()> {
     if schedule == Schedule::Halve && request.dev.is_none() {
         bail!("--schedule halve needs rows to measure on; give --dev FILE");
     }
+    if request.small.writes() {
+        refuse_classes(request)?;
+    }
     let classes = matches!(request.loss, TrainLoss::CrossEntropy);
     if request.class_weights.as_deref().is_some_and(|weights| weights != "none") && !classes {
         bail!("--class-weights is for --loss cross_entropy, where a row has one class");
@@ -182,6 +188,26 @@ pub(super) fn refuse_unused(request: &TrainRequest) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Flags about classes, where words are written.
+fn refuse_classes(request: &TrainRequest) -> Result<()> {
+    let by_class = matches!(request.metric, Some(TrainMetric::MacroF1 | TrainMetric::F1 | TrainMetric::Auc));
+    let given = [
+        (request.label_column.is_some(), "--label-column"),
+        (request.labels.is_some(), "--labels"),
+        (request.class_weights.is_some(), "--class-weights"),
+        (request.positive.is_some(), "--positive"),
+        (request.loss != TrainLoss::CrossEntropy, "--loss"),
+        (by_class, "--metric macro_f1, f1 and auc"),
+    ];
+    match given.iter().find(|(given, _)| *given) {
+        Some((_, flag)) => bail!(
+            "{flag}: --kind seq2seq writes words and has no classes; its columns are source and target, its metrics \
+             accuracy and loss"
+        ),
+        None => Ok(()),
+    }
 }
 
 fn optimiser(request: &TrainRequest, defaults: &TrainingDefaults) -> Optimiser {

@@ -1,8 +1,9 @@
 //! The rows of a training run: read whole and checked, with file and line, before any work begins.
 
 use super::{TrainLoss, TrainRequest};
-use crate::request::input::{TextReader, WeightLines};
+use crate::request::input::{BadRows, TextReader, WeightLines};
 use crate::request::{Listener, Notice, TextInput, model, normal_form};
+use crate::small::SEQUENCE_TO_SEQUENCE;
 use crate::task::{CLASSIFICATION, Classes, MULTI_LABEL, REGRESSION};
 use crate::train::{Data, Sample, Trainer};
 use crate::{Example, Label, Task, class_index};
@@ -43,6 +44,7 @@ impl Rows {
     /// Reads every file, finds out what the labels are, and checks each row against them.
     pub(super) fn read(request: &TrainRequest) -> Result<Self> {
         let task: &'static dyn Task = match request.loss {
+            _ if request.small.writes() => &SEQUENCE_TO_SEQUENCE,
             TrainLoss::CrossEntropy | TrainLoss::Soft => &CLASSIFICATION,
             TrainLoss::MultiLabel => &MULTI_LABEL,
             TrainLoss::Regression => &REGRESSION,
@@ -56,12 +58,18 @@ impl Rows {
         weigh(request, [&mut train, &mut dev])?;
         let labels = labels(request, task, &train)?;
         let labelled = |rows: Vec<(Example, Place)>| {
-            let one = |(example, place): (Example, Place)| {
+            let mut bad = BadRows::default();
+            let mut good = Vec::new();
+            for (example, place) in rows {
                 let given = example.label.as_deref().unwrap_or_default();
-                let label = parse(request.loss, &labels, given.trim()).map_err(|what| place.error(what))?;
-                Ok(Labelled { example, label, place })
-            };
-            rows.into_iter().map(one).collect::<Result<Vec<_>>>()
+                // What should be written is the second text, whose tokens the trainer makes the label.
+                let written = request.small.writes().then(|| Ok(Label::Tokens(Vec::new())));
+                match written.unwrap_or_else(|| parse(request.loss, &labels, given.trim())) {
+                    Ok(label) => good.push(Labelled { example, label, place }),
+                    Err(what) => bad.add(&place.file, place.error(what)),
+                }
+            }
+            bad.none().map(|()| good)
         };
         Ok(Self { train: labelled(train)?, dev: labelled(dev)?, labels, task })
     }
@@ -137,24 +145,33 @@ fn weigh(request: &TrainRequest, files: [&mut Vec<(Example, Place)>; 2]) -> Resu
 
 /// Every row of a file.
 fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Example, Place)>> {
+    let writes = request.small.writes();
+    let [source, target] = if request.no_header { ["1", "2"] } else { SEQUENCE_TO_SEQUENCE.fields() };
+    let or =
+        |asked: &Option<String>, default: &str| asked.clone().or_else(|| writes.then(|| default.to_owned()));
     let texts = TextInput {
         input: Some(path.to_owned()),
-        text_column: request.text_column.clone(),
-        pair_column: request.pair_column.clone(),
-        label_column: with_label.then(|| label_column(request).to_owned()),
+        text_column: or(&request.text_column, source),
+        pair_column: or(&request.pair_column, target),
+        label_column: (with_label && !writes).then(|| label_column(request).to_owned()),
         no_header: request.no_header,
         ..TextInput::default()
     };
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt")) && with_label {
-        bail!("{}: a .txt file has no labels; give a .tsv, .csv or .jsonl file", path.display());
+        bail!(
+            "{}: a .txt file has no labels and no targets; give a .tsv, .csv or .jsonl file",
+            path.display()
+        );
     }
-    let mut source = TextReader::open(&texts, &CLASSIFICATION)?;
+    let task: &dyn Task = if writes { &SEQUENCE_TO_SEQUENCE } else { &CLASSIFICATION };
+    let mut source = TextReader::open(&texts, task)?;
     let file: Arc<str> = source.name().into();
-    let mut rows = Vec::new();
-    while let Some(example) = source.read()? {
-        rows.push((example, Place { file: file.clone(), line: source.line() }));
+    let rows = source.whole(None)?;
+    if rows.is_empty() {
+        bail!("{file}: holds no rows");
     }
-    if rows.is_empty() { bail!("{file}: holds no rows") } else { Ok(rows) }
+    let placed = |(line, example)| (example, Place { file: file.clone(), line });
+    Ok(rows.into_iter().map(placed).collect())
 }
 
 /// The column that holds the label.
@@ -165,6 +182,9 @@ fn label_column(request: &TrainRequest) -> &str {
 
 /// The classes: those on the command line, else the model's own where they cover the data, else those found.
 fn labels(request: &TrainRequest, task: &dyn Task, train: &[(Example, Place)]) -> Result<Vec<String>> {
+    if request.small.writes() {
+        return Ok(Vec::new());
+    }
     let given: Vec<String> = request.labels.iter().flatten().map(|label| label.trim().to_owned()).collect();
     if !task.gives_probabilities() {
         return match &given[..] {

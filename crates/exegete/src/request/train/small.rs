@@ -1,7 +1,8 @@
 //! Small models that are trained from nothing: their flags, their config, their vocabulary.
 
 use super::TrainRequest;
-use super::rows::Rows;
+use super::rows::{Labelled, Rows};
+use crate::Example;
 use crate::request::{Listener, Notice, Resources};
 use crate::small::{KINDS, SmallConfig, SmallStart, WordVectors, WordVocabulary};
 use crate::train::{Recipe, Start};
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default)]
 pub struct SmallRequest {
-    /// Train a small model over the words of the training rows: none, average, cnn, rnn, gru and lstm with attention, kim, flan, atae, han.
+    /// Train a small model over the words of the training rows: none, average, cnn, rnn, gru and lstm with attention, kim, flan, atae, han; seq2seq writes the column target from the column source.
     #[arg(long, value_name = "KIND", value_parser = KINDS, hide_possible_values = true, conflicts_with_all = ["model", "from_scratch"])]
     pub kind: Option<String>,
     /// What it answers: classify, or entity_qa, where the answer is a word of the text and the second text asks [default: classify].
@@ -25,7 +26,7 @@ pub struct SmallRequest {
     /// What encodes words in flan and han: gru, conv or none [default: gru].
     #[arg(long, value_name = "E")]
     pub encoder: Option<String>,
-    /// How states become one vector: additive, dot, uniform, none, or imposed by --weights [default: additive].
+    /// How states become one vector: additive, dot, uniform, none, or imposed by --weights; in seq2seq bahdanau, luong, uniform or none [default: additive; seq2seq bahdanau].
     #[arg(long, value_name = "A")]
     pub attention: Option<String>,
     /// The attention of each word, for --attention imposed: a JSON list of numbers a line, for the training rows and then the dev rows.
@@ -37,13 +38,13 @@ pub struct SmallRequest {
     /// Recurrent layers one above the other [default: 1].
     #[arg(long, value_name = "N")]
     pub layers: Option<usize>,
-    /// The width of word vectors [default: that of --vectors, else 300; flan and han 200; entity_qa 50].
+    /// The width of word vectors [default: that of --vectors, else 300; flan and han 200; seq2seq 64; entity_qa 50].
     #[arg(long, value_name = "N")]
     pub embedding: Option<usize>,
     /// The width of a state in one direction [default: 128; atae 300; flan and han 50; entity_qa 32].
     #[arg(long, value_name = "N")]
     pub hidden: Option<usize>,
-    /// The width inside additive attention [default: half a state's; flan, atae and han all of it].
+    /// The width inside additive attention [default: half a state's; flan, atae and han all of it; seq2seq the decoder's].
     #[arg(long, value_name = "N")]
     pub attention_hidden: Option<usize>,
     /// Word vectors to start from, as GloVe and word2vec write them: a word and its numbers a line [default: random].
@@ -68,6 +69,11 @@ impl SmallRequest {
         self.task.as_deref() == Some("entity_qa")
     }
 
+    /// Whether it writes a text and does not choose a class.
+    pub(super) fn writes(&self) -> bool {
+        self.kind.as_deref() == Some("seq2seq")
+    }
+
     /// Whose training defaults apply.
     pub(super) fn recipe(&self, request: &TrainRequest) -> Recipe {
         match self.kind.as_deref() {
@@ -75,6 +81,7 @@ impl SmallRequest {
             Some("flan") => Recipe::Flan,
             Some("han") => Recipe::Han,
             Some("kim") => Recipe::Kim,
+            Some("seq2seq") => Recipe::Seq2seq,
             Some(_) if self.asks() => Recipe::EntityQa,
             Some(_) if request.pair_column.is_some() => Recipe::Pairs,
             Some(_) => Recipe::Small,
@@ -94,6 +101,9 @@ impl SmallRequest {
         }
         if request.model.is_some() {
             bail!("--kind trains a new model; leave out --model");
+        }
+        if self.writes() && self.task.is_some() {
+            bail!("--kind seq2seq writes a text; leave out --task");
         }
         if self.weights.is_some() != (self.attention.as_deref() == Some("imposed")) {
             bail!("--attention imposed and --weights FILE belong together");
@@ -117,28 +127,41 @@ impl SmallRequest {
         let Some(kind) = &self.kind else { return Ok(None) };
         let lowercase = self.lowercase.unwrap_or(true);
         let min_count = self.min_count.unwrap_or(1);
-        let vocabulary = WordVocabulary::of(rows.train.iter().map(|row| &row.example), lowercase, min_count);
+        let texts = |field: usize| fields_of(&rows.train, self.writes().then_some(field));
+        let vocabulary = WordVocabulary::of(&texts(0), lowercase, min_count);
         let vectors = self.vectors.as_deref().map(|path| WordVectors::read(path, &vocabulary)).transpose()?;
         let config = self.config(kind, request, rows, vectors.as_ref())?;
-        let words = vocabulary.len();
-        Resources::check_training(config.parameters(words))?;
-        let unknown = |rows: &[super::rows::Labelled]| {
-            let (mut unknown, mut all) = (0.0, 0.0);
-            for row in rows {
-                let (share, count) = vocabulary.unknown_share(&row.example, lowercase);
-                (unknown, all) = (unknown + share * count as f64, all + count as f64);
-            }
-            format!("{:.1} %", 100.0 * unknown / f64::max(all, 1.0))
-        };
+        let written =
+            if self.writes() { WordVocabulary::of(&texts(1), lowercase, min_count).len() } else { 0 };
+        Resources::check_training(config.parameters(vocabulary.len(), written))?;
         let found =
             vectors.as_ref().map_or_else(String::new, |v| format!(", {} of them with a vector", v.found()));
-        let dev =
-            if rows.dev.is_empty() { String::new() } else { format!(", {} of dev", unknown(&rows.dev)) };
-        tell(Notice::Note(&format!(
-            "vocabulary of {words} words{found}; unknown are {} of the training words{dev}",
-            unknown(&rows.train)
-        )));
-        Ok(Some(Start::Small(Box::new(SmallStart::new(config, vocabulary, vectors)?))))
+        let mut say = |of: &str, field: usize, words: &WordVocabulary, found: &str| {
+            let unknown = |rows: &[Labelled]| {
+                let texts = fields_of(rows, self.writes().then_some(field));
+                let (mut unknown, mut all) = (0.0, 0.0);
+                for text in &texts {
+                    let (share, count) = words.unknown_share(text, lowercase);
+                    (unknown, all) = (unknown + share * count as f64, all + count as f64);
+                }
+                format!("{:.1} %", 100.0 * unknown / f64::max(all, 1.0))
+            };
+            let dev =
+                if rows.dev.is_empty() { String::new() } else { format!(", {} of dev", unknown(&rows.dev)) };
+            tell(Notice::Note(&format!(
+                "{of}vocabulary of {} words{found}; unknown are {} of the training words{dev}",
+                words.len(),
+                unknown(&rows.train)
+            )));
+        };
+        if !self.writes() {
+            say("", 0, &vocabulary, &found);
+            return Ok(Some(Start::Small(Box::new(SmallStart::new(config, vocabulary, vectors)?))));
+        }
+        say("source: ", 0, &vocabulary, &found);
+        let target = WordVocabulary::of(&texts(1), lowercase, min_count);
+        say("target: ", 1, &target, "");
+        Ok(Some(Start::Small(Box::new(SmallStart::writing(config, vocabulary, target, vectors)?))))
     }
 
     /// The config that the flags describe, with every default filled in.
@@ -155,6 +178,7 @@ impl SmallRequest {
             bail!("--embedding {asked}, but the vectors of --vectors have {} numbers", vectors.width);
         }
         let head = match (self.asks(), request.pair_column.is_some()) {
+            _ if self.writes() => "sequence",
             (true, _) => "entity_qa",
             (false, true) => "pair",
             (false, false) => "text",
@@ -179,4 +203,13 @@ impl SmallRequest {
         let asked = SmallConfig::parse(PLACE, Value::Object(fields).to_string())?;
         Ok(SmallConfig::parse(PLACE, asked.complete())?)
     }
+}
+
+/// The texts of some rows: whole, or one of their fields, which has words of its own.
+fn fields_of(rows: &[Labelled], field: Option<usize>) -> Vec<Example> {
+    let text = |row: &Labelled| match field {
+        None => row.example.clone(),
+        Some(field) => Example::text(row.example.fields.get(field).map_or("", |field| &field.text)),
+    };
+    rows.iter().map(text).collect()
 }

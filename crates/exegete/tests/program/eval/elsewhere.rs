@@ -60,7 +60,22 @@ fn scores_from_elsewhere_are_judged_alike() {
         }
     }
     let alone = folder.report(&["--explanations", &given[4], "--limit", "2"]);
-    assert_eq!(alone["items"].as_array().unwrap().len(), 1);
+    let titles = |report: &Value| -> Vec<String> {
+        let items = report["items"].as_array().unwrap().iter();
+        items.map(|item| item["title"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(titles(&alone)[1..], ["Clean cards"], "one has none to agree with");
+    let calibrated = folder.report(&["--explanations", &given[0], "--calibrate"]);
+    assert_eq!(titles(&calibrated)[1..], ["Clean cards", "calibration"]);
+    let table = &calibrated["items"][2];
+    let row = |method: &str| {
+        let rows = table["rows"].as_array().unwrap();
+        rows.iter().find(|row| row[0] == method && row[1] == "all").unwrap().clone()
+    };
+    assert_eq!(table["columns"].as_array().unwrap().len(), 9);
+    assert!(row("random")[2].as_f64().is_some() && row("random")[3].is_null());
+    assert!(row("oracle")[3].as_f64().is_some() && row("oracle")[2].is_null());
+    assert_eq!((&row("constant")[2], &row("reversed oracle")[2]), (&json!(0.0), &json!(0.0)));
 }
 
 #[test]

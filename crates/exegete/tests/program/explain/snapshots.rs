@@ -40,7 +40,7 @@ fn every_kind_of_model_in_every_format() {
         ("pair", "bert-pair", &[SHORT, "--pair", "Boring."]),
         ("tagger", "bert-token", &["Anna knew Berlin.", "--target", "tag:1=B-PER"]),
         ("answer", "bert-qa", &["Who?", "--pair", SHORT, "--target", "answer"]),
-        ("masked-word", "bert-mlm", &[SHORT, "--target", "token:2=film"]),
+        ("masked-word", "bert-mlm", &["A [MASK] film.", "--target", "token:film"]),
         ("multi-label", "bert-multilabel", &[SHORT, "--target", "class:sad:logprob"]),
         ("regression", "bert-regression", &[SHORT]),
     ] {

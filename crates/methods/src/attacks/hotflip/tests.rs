@@ -47,6 +47,7 @@ fn subject(job: &Question<'_>, hotflip: &HotFlip) -> Subject {
         prediction: Scores::classes(Vec::new()),
         target: job.target.to_string(),
         value: 0.0,
+        sense: Default::default(),
         notes: Vec::new(),
     }
 }

@@ -224,6 +224,7 @@ impl Told<'_> {
             prediction: before.scores,
             target: target.to_string(),
             value: before.value,
+            sense: Default::default(),
             notes: Vec::new(),
         };
         Ok(Some(Item::Edits(Box::new(Edits {

@@ -62,9 +62,7 @@ fn the_gradient_of_a_linear_function_passes_everything() {
     let right = ConfiguredMethod::new("gradient_x_input", Settings::default()).unwrap();
     let checks = deep(&right, Meaning::TimesInput);
     assert!(failures(&checks).is_empty(), "{:?}", failures(&checks));
-    for name in
-        ["comprehensiveness", "sufficiency", "leave_one_out", "infidelity", "stability", "sensitivity"]
-    {
+    for name in ["zero_scores", "distinct_scores", "chance", "infidelity", "stability", "sensitivity"] {
         assert_eq!(passed(&checks, name), Some(Some(true)), "{name}");
     }
     assert_eq!(

@@ -8,6 +8,7 @@ use exegete_core::task::Labelled;
 use exegete_core::{Driver, Example, Model, Row, Site, Units};
 use exegete_models::{LoadOptions, load};
 use exegete_testkit::golden;
+use std::path::Path;
 use std::sync::Arc;
 
 fn target(model: &dyn Model) -> &'static str {
@@ -56,10 +57,11 @@ pub(super) fn checked(model: &dyn Model, text: &str, method: &dyn Method) -> Che
 
 pub(super) fn models() -> Vec<Arc<dyn Model>> {
     let folders = golden::folders().unwrap();
-    folders
-        .iter()
-        .map(|folder| load(folder, &LoadOptions { threads: 1, ..LoadOptions::default() }).unwrap())
-        .collect()
+    folders.iter().map(|folder| opened(folder)).collect()
+}
+
+pub(super) fn opened(folder: &Path) -> Arc<dyn Model> {
+    load(folder, &LoadOptions { threads: 1, ..LoadOptions::default() }).unwrap()
 }
 
 #[test]

@@ -23,12 +23,11 @@ fn finding<'v>(verdict: &'v Verdict, check: &str) -> &'v Finding {
 pub(super) fn keeps(Finding { check, measured, threshold, .. }: &Finding) -> bool {
     let (measured, threshold) = (measured.unwrap(), threshold.unwrap());
     match check.as_str() {
-        "completeness" | "cancelling" | "randomisation" | "sensitivity" | "swap" => measured <= threshold,
+        "completeness" | "cancelling" | "chance" | "randomisation" | "sensitivity" | "swap" => {
+            measured <= threshold
+        }
         "distinct_scores" | "stability" => measured >= threshold,
-        "comprehensiveness" | "infidelity" => measured > threshold,
-        "sufficiency" => measured < threshold,
-        "leave_one_out" if threshold == 0.0 => measured > threshold,
-        "leave_one_out" => measured >= threshold,
+        "zero_scores" | "infidelity" => measured > threshold,
         _ => panic!("no line here says when {check} keeps its threshold"),
     }
 }
@@ -52,29 +51,47 @@ fn every_check_has_a_name_that_the_page_explains() {
 #[test]
 fn right_and_wrong_scores_are_told_apart_by_number() {
     let (right, wrong) = (verdict(TEXT, 1.0), verdict(TEXT, -1.0));
-    let expected = ["flip", "distinct_scores", "comprehensiveness", "sufficiency", "leave_one_out"];
+    let expected = [
+        "flip",
+        "zero_scores",
+        "distinct_scores",
+        "chance",
+        "comprehensiveness",
+        "sufficiency",
+        "leave_one_out",
+    ];
     for (verdict, passed) in [(&right, true), (&wrong, false)] {
         let names: Vec<&str> = verdict.findings.iter().map(|finding| finding.check.as_str()).collect();
         assert_eq!(names, expected, "the findings of the default level, in the order of `CHECKS`");
-        for name in &expected[2..] {
-            assert_eq!(finding(verdict, name).passed, Some(passed), "{name}");
-            assert_eq!(keeps(finding(verdict, name)), passed, "{name}");
+        assert_eq!(finding(verdict, "chance").passed, Some(passed));
+        assert_eq!(keeps(finding(verdict, "chance")), passed);
+        for name in &expected[4..] {
+            let shown = finding(verdict, name);
+            assert!(shown.measured.is_some() && (shown.threshold, shown.passed) == (None, None), "{name}");
         }
-        assert_eq!(verdict.failures.len(), if passed { 0 } else { 3 });
+        assert_eq!(verdict.failures.len(), usize::from(!passed));
     }
     let flip = finding(&right, "flip");
     assert_eq!((flip.measured, flip.threshold, flip.passed), (Some(2.0), None, None));
     let flat = verdict(TEXT, 0.0);
-    let distinct = finding(&flat, "distinct_scores");
-    assert_eq!((distinct.measured, distinct.threshold, distinct.passed), (Some(1.0), Some(2.0), Some(false)));
-    assert!(flat.failures[0].starts_with("all 20 scores are 0"));
+    let zero = finding(&flat, "zero_scores");
+    assert_eq!((zero.measured, zero.passed), (Some(0.0), Some(false)));
+    assert!(flat.findings.iter().all(|found| found.check != "distinct_scores"), "they are told so once");
+    assert_eq!(flat.failures[0], "all scores are 0: they rank nothing");
+    assert_eq!(finding(&flat, "chance").passed, Some(false), "the text could have shown more");
 }
 
 #[test]
 fn what_a_text_cannot_show_is_undecided() {
     let short = verdict("p5 n20 p10", 1.0);
-    let found = finding(&short, "leave_one_out");
-    assert!(found.measured.is_some() && found.passed.is_none(), "{found:?}");
+    let found = finding(&short, "chance");
+    assert_eq!((found.measured, found.threshold, found.passed), (None, Some(0.015), None));
+    let four = verdict("p5 n20 p10 p7", 1.0);
+    let found = finding(&four, "chance");
+    assert_eq!((found.measured, found.passed), (Some(1.0 / 24.0), None), "the best that four words allow");
+    let one_decides = verdict("p90 a b c d e f g", 1.0);
+    assert_eq!(finding(&one_decides, "chance").passed, None);
+    assert!(one_decides.failures.is_empty());
     let one = verdict("p5", 1.0);
     let found = finding(&one, "comprehensiveness");
     assert!(found.measured.is_some() && found.threshold.is_none() && found.passed.is_none(), "{found:?}");

@@ -5,6 +5,8 @@ mod deep;
 mod families;
 mod findings;
 mod hiding;
+mod seen;
+mod tasks;
 mod toy;
 
 use super::{Evidence, Level};

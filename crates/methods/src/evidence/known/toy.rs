@@ -58,12 +58,23 @@ fn report(checks: Checks) -> Report {
         prediction: exegete_core::Scores::Value { value: 1.0 },
         target: "predicted".into(),
         value: 1.0,
+        sense: exegete_core::report::Sense::default(),
         notes: Vec::new(),
     };
     let tokens = TokenText::of(job.encoded());
     let (token_values, units) = (vec![0.0; tokens.len()], UnitText::of(job.encoded(), &job.units));
     let (site, errors) = ("embed.word".into(), Vec::new());
-    let item = Attribution { subject, site, tokens, token_values, units, values, errors, checks };
+    let item = Attribution {
+        subject,
+        site,
+        tokens,
+        token_values,
+        units,
+        values,
+        errors,
+        baseline_value: None,
+        checks,
+    };
     let provenance = Provenance::new(job.card(), 0, 1, 0.0, Default::default());
     Report {
         schema: SCHEMA.into(),

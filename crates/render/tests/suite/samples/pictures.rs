@@ -40,7 +40,7 @@ fn texts() -> Rows {
             .with("predicted", class)
             .with(
                 "tau_gradient",
-                if usize::is_multiple_of(n, 31) {
+                if n.is_multiple_of(31) {
                     json!(null)
                 } else {
                     json!({"tau": (0.7 * noise(n) + shift).min(1.0), "p": 0.03})

@@ -1,0 +1,88 @@
+//! `exegete attention …`: what the attention of a model is worth.
+
+use crate::cli::{self, ReportFormat};
+use crate::journal::Journal;
+use crate::output::{destination, is_replaceable, report};
+use crate::progress;
+use crate::stop::after_texts;
+use anyhow::{Context, Result, ensure};
+use exegete::methods::debate::TextRecord;
+use exegete::render::Format;
+use exegete::report::{Item, Report};
+use exegete::request::attention::test::{self, AttentionTest};
+use exegete::request::attention::{heads, norms, words};
+use exegete::request::{Listener, Notice, Read, Stop};
+use exegete::sha256_hex;
+
+/// Runs `exegete attention …`.
+pub(crate) fn run(about: &cli::Attention, stop: &Stop) -> Result<()> {
+    match about {
+        cli::Attention::Test(args) => test(args, stop),
+        cli::Attention::Heads(args) => look(args, &args.request.reads(), stop, heads::run),
+        cli::Attention::Norms(args) => look(args, &args.request.reads(), stop, norms::run),
+        cli::Attention::Words(args) => look(args, &args.request.reads(), stop, words::run),
+    }
+}
+
+/// Runs a command that looks at a whole corpus.
+fn look<R: clap::Args>(
+    args: &cli::AttentionLook<R>,
+    reads: &[Read<'_>],
+    stop: &Stop,
+    run: impl Fn(&R, &Stop, Listener<'_>) -> Result<Report>,
+) -> Result<()> {
+    let output = destination(args.output.as_deref(), reads)?;
+    let progress = progress::texts();
+    let found = run(&args.request, stop, &mut |notice| progress::show(&progress, notice));
+    progress.finish_and_clear();
+    report::write(&written(found?, args.format), args.format, output)
+}
+
+/// Runs `exegete attention test`.
+fn test(args: &cli::AttentionTest, stop: &Stop) -> Result<()> {
+    let request = &args.request;
+    let output = destination(args.output.as_deref(), &request.reads())?;
+    let asked = test::open(request, stop, &mut progress::say)?;
+    let contents = asked.contents();
+    let identity = || request.identity(asked.model().card(), &contents);
+    let journal = output.filter(|path| is_replaceable(path));
+    let mut journal = journal.map(|path| Journal::open(path, &identity()?)).transpose()?;
+    let earlier = journal.as_ref().map_or(Ok(Vec::new()), |journal| finished(journal, &asked))?;
+    let progress = progress::texts();
+    let tell = &mut |notice: Notice<'_>| progress::show(&progress, notice);
+    let mut done = earlier.len();
+    let records = asked.measure(earlier, tell, &mut |found| {
+        let names = contents[done..].iter().map(|content| sha256_hex(content.as_bytes()));
+        let lines = names.zip(found).map(|(name, record)| Ok((name, serde_json::to_string(record)?)));
+        done += found.len();
+        let lines = lines.collect::<Result<Vec<_>>>()?;
+        journal.as_mut().map_or(Ok(()), |journal| journal.add(&lines))
+    });
+    progress.finish_and_clear();
+    let records = match records {
+        Ok(records) => records,
+        Err(error) => {
+            let error = after_texts(error, done, journal.is_some());
+            return journal.map_or(Ok(()), Journal::leave).and(Err(error));
+        }
+    };
+    report::write(&written(asked.report(&records), args.format), args.format, output)?;
+    journal.map_or(Ok(()), Journal::remove)
+}
+
+/// What an earlier run found.
+fn finished(journal: &Journal, asked: &AttentionTest<'_>) -> Result<Vec<TextRecord>> {
+    let damaged = || format!("{}: is damaged; remove it to begin anew", journal.name());
+    let read = |line: Result<String>| -> Result<TextRecord> { Ok(serde_json::from_str(&line?)?) };
+    let records: Vec<TextRecord> =
+        journal.results()?.map(read).collect::<Result<_>>().with_context(damaged)?;
+    ensure!(records.len() <= asked.len(), "{}", damaged());
+    Ok(records)
+}
+
+/// A table of values holds the texts alone: what they come to has other columns.
+fn written(report: Report, format: ReportFormat) -> Report {
+    let csv = matches!(format, ReportFormat::Text(Format::Csv));
+    let texts = |item: &Item| !csv || matches!(item, Item::Rows(_));
+    Report { items: report.items.into_iter().filter(texts).collect(), ..report }
+}

@@ -1,0 +1,91 @@
+//! A line now and then, for logs: how many texts are done and how long the rest will take.
+
+use std::time::{Duration, Instant};
+
+/// How often a line is written where `EXEGETE_PROGRESS` does not say it, in seconds.
+const SECONDS: u64 = 30;
+
+/// When the last line was written, and what was done when the work began.
+pub(super) struct Pace {
+    every: Duration,
+    started: Instant,
+    last: Instant,
+    /// The share that was done at the first look: an earlier run's work says nothing about the speed of this one.
+    before: Option<f64>,
+}
+
+impl Pace {
+    pub(super) fn new() -> Self {
+        let seconds = std::env::var("EXEGETE_PROGRESS").ok().and_then(|seconds| seconds.parse().ok());
+        Self::every(Duration::from_secs(seconds.unwrap_or(SECONDS)), Instant::now())
+    }
+
+    fn every(every: Duration, now: Instant) -> Self {
+        Self { every, started: now, last: now, before: None }
+    }
+
+    /// The line that is due, if any, after so many texts, of so many or with so large a share of the input.
+    pub(super) fn line(&mut self, texts: usize, of: Option<usize>, done: Option<f64>) -> Option<String> {
+        self.line_at(Instant::now(), texts, of, done)
+    }
+
+    fn line_at(
+        &mut self,
+        now: Instant,
+        texts: usize,
+        of: Option<usize>,
+        done: Option<f64>,
+    ) -> Option<String> {
+        let before = *self.before.get_or_insert(done.unwrap_or(0.0));
+        if texts == 0 || now.duration_since(self.last) < self.every {
+            return None;
+        }
+        self.last = now;
+        let mut line = match of {
+            Some(total) => format!("{texts} of {}", self::texts(total)),
+            None => self::texts(texts),
+        };
+        line += " done";
+        let Some(done) = done else { return Some(line) };
+        line += &format!(", {:.0} %", 100.0 * done.min(1.0));
+        let seconds = now.duration_since(self.started).as_secs_f64();
+        if done > before {
+            let left = seconds * (1.0 - done).max(0.0) / (done - before);
+            line += &format!(", about {} left", long(left));
+        }
+        Some(line)
+    }
+}
+
+/// A number of texts in words.
+pub(super) fn texts(count: usize) -> String {
+    if count == 1 { "1 text".to_owned() } else { format!("{count} texts") }
+}
+
+fn long(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_comes_when_it_is_due() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut pace = Pace::every(Duration::from_secs(30), start);
+        assert_eq!(pace.line_at(at(0), 50, None, Some(0.5)), None, "an earlier run's texts");
+        assert_eq!(pace.line_at(at(29), 60, None, Some(0.6)), None, "too soon");
+        let line = pace.line_at(at(60), 75, None, Some(0.75)).unwrap();
+        assert_eq!(line, "75 texts done, 75 %, about 60 s left");
+        assert_eq!(pace.line_at(at(89), 76, None, Some(0.76)), None, "too soon after the last");
+        assert_eq!(pace.line_at(at(90), 1, None, None).unwrap(), "1 text done");
+        let of = pace.line_at(at(7200), 60, Some(100), Some(0.6)).unwrap();
+        assert_eq!(of, "60 of 100 texts done, 60 %, about 8.0 h left");
+    }
+}

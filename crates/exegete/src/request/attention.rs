@@ -1,0 +1,9 @@
+//! The requests of `exegete attention …`: what the attention of a model is worth.
+
+mod corpus;
+pub mod heads;
+pub mod norms;
+pub mod test;
+pub mod words;
+
+pub use corpus::CorpusOptions;

@@ -1,0 +1,280 @@
+//! A checked request: texts in, rows and tables out.
+
+use super::{AttentionRow, AttentionTestRequest};
+use crate::methods::debate::{
+    Experiment, Measuring, Place, Summary, TestedText, TextRecord, measure, tables,
+};
+use crate::report::{Cell, Item, Provenance, RecordedFile, Report, SCHEMA, Table};
+use crate::request::input::TextReader;
+use crate::request::{
+    AddressOptions, Listener, Notice, Stop, check_stop, model, needed, record, say_going_on,
+};
+use crate::{Driver, Model, Predictions, Row, Scores};
+use anyhow::{Result, bail};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How many texts are looked at together: enough for large batches, and little is lost where a run is killed.
+const CHUNK_TEXTS: usize = 64;
+/// With fewer parts there is no other order.
+const LEAST_PARTS: usize = 2;
+
+/// A request that was checked, with its model open and its texts read.
+pub struct AttentionTest<'a> {
+    request: &'a AttentionTestRequest,
+    experiments: Vec<Experiment>,
+    /// What cannot run, and why.
+    refused: Vec<(Experiment, String)>,
+    model: Arc<dyn Model>,
+    place: Place,
+    texts: Vec<TestedText>,
+    /// What was left out, and why.
+    left_out: Vec<String>,
+    recorded: Vec<RecordedFile>,
+    driver: Driver,
+    started: Instant,
+}
+
+/// Runs every experiment and says what it comes to.
+pub fn run(request: &AttentionTestRequest, stop: &Stop, tell: Listener<'_>) -> Result<Report> {
+    let test = open(request, stop, tell)?;
+    let records = test.measure(Vec::new(), tell, &mut |_| Ok(()))?;
+    Ok(test.report(&records))
+}
+
+/// Checks the request, opens its model and reads its texts.
+pub fn open<'a>(
+    request: &'a AttentionTestRequest,
+    stop: &Stop,
+    tell: Listener<'_>,
+) -> Result<AttentionTest<'a>> {
+    needed(&request.input, "there are no texts; give them with --input FILE")?;
+    let asked = request.asked()?;
+    let choice = request.choice()?;
+    let (pairs, address) = (request.pair_column.is_some(), AddressOptions::default());
+    let model = model::load(request.model.as_deref(), &request.resources, &address, pairs, tell)?;
+    let place = Place::find(&*model, &choice)?;
+    let (experiments, refused) = can_run(&asked, &place);
+    if let ([], Some((experiment, reason))) = (&experiments[..], refused.first()) {
+        bail!("{} cannot run: {reason}", experiment.name());
+    }
+    let mut driver = Driver::new(request.resources.memory());
+    driver.stop = stop.clone();
+    let mut test = AttentionTest {
+        request,
+        experiments,
+        refused,
+        place,
+        texts: Vec::new(),
+        left_out: Vec::new(),
+        recorded: record::files(&request.named_files())?,
+        driver,
+        model,
+        started: Instant::now(),
+    };
+    test.read(stop)?;
+    test.check_classes()?;
+    test.tell_cost(tell);
+    Ok(test)
+}
+
+/// What can run on an attention, and why the rest cannot.
+fn can_run(asked: &[Experiment], place: &Place) -> (Vec<Experiment>, Vec<(Experiment, String)>) {
+    let reason = |experiment: &Experiment| {
+        if experiment.trains() {
+            Some("it needs models trained beside this one, which this version does not do".to_owned())
+        } else if *experiment != Experiment::Correlation && !place.can_be_replaced() {
+            Some("with --level word only the correlation is defined".to_owned())
+        } else {
+            None
+        }
+    };
+    let (mut can, mut refused) = (Vec::new(), Vec::new());
+    for experiment in asked {
+        match reason(experiment) {
+            Some(reason) => refused.push((*experiment, reason)),
+            None => can.push(*experiment),
+        }
+    }
+    (can, refused)
+}
+
+impl AttentionTest<'_> {
+    /// The model that is tested.
+    pub fn model(&self) -> &dyn Model {
+        &*self.model
+    }
+
+    /// How many texts are tested.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Whether there is none, which `open` does not let happen.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// What makes two runs the same beside request and model: every text.
+    pub fn contents(&self) -> Vec<String> {
+        self.texts.iter().map(|text| format!("{} {:?}", text.number, text.encoded.fields)).collect()
+    }
+
+    /// What was found about every text, after what an earlier run found; the sink gets some as they are done.
+    pub fn measure(
+        &self,
+        mut records: Vec<TextRecord>,
+        tell: Listener<'_>,
+        sink: &mut dyn FnMut(&[TextRecord]) -> Result<()>,
+    ) -> Result<Vec<TextRecord>> {
+        let Self { model, driver, place, experiments, request, .. } = self;
+        let threads = request.resources.count();
+        let asked = Measuring { model: &**model, driver, place, experiments, seed: request.seed, threads };
+        say_going_on(records.len(), tell);
+        let left = self.texts.get(records.len()..).unwrap_or_default();
+        for chunk in left.chunks(if place.is_transformer() { 1 } else { CHUNK_TEXTS }) {
+            check_stop(&driver.stop)?;
+            tell(Notice::Texts(records.len(), self.texts.len()));
+            let found = measure(&asked, chunk)?;
+            sink(&found)?;
+            records.extend(found);
+        }
+        Ok(records)
+    }
+
+    /// The rows and tables of what was found.
+    pub fn report(&self, records: &[TextRecord]) -> Report {
+        let card = self.model.card();
+        let (mut rows, found) = tables(&Summary {
+            records,
+            labels: &card.labels,
+            experiments: &self.experiments,
+            family: &card.family,
+            noun: self.place.noun(),
+            seed: self.request.seed,
+        });
+        rows.notes.extend(self.left_out.iter().cloned());
+        rows.notes.push(self.setting());
+        let refused = (!self.refused.is_empty()).then(|| refused(&self.refused));
+        let tables = found.into_iter().chain(refused).map(Item::Table);
+        let items = [Item::Rows(rows)].into_iter().chain(tables).collect();
+        let request = record::recorded("attention test", self.request, self.recorded.clone());
+        let (seconds, spent) = (self.started.elapsed().as_secs_f64(), self.driver.spent());
+        let threads = self.request.resources.count();
+        let provenance = Provenance::new(card, self.request.seed, threads, seconds, spent);
+        Report { schema: SCHEMA.to_owned(), provenance, request, items }
+    }
+
+    /// Reads the texts that can be tested.
+    fn read(&mut self, stop: &Stop) -> Result<()> {
+        let AttentionTestRequest { min_words, limit, .. } = *self.request;
+        let mut source = TextReader::open_until(&self.request.texts(), self.model.card().task, stop)?;
+        let (mut read, mut short, mut single) = (0, 0, 0);
+        while limit.is_none_or(|limit| read < limit)
+            && let Some(example) = source.read()?
+        {
+            let encoded = Arc::new(self.model.encoded(&example)?);
+            let parts = self.place.parts(&encoded);
+            match (parts.words < min_words, parts.names.len() < LEAST_PARTS) {
+                (true, _) => short += 1,
+                (_, true) => single += 1,
+                _ => self.texts.push(TestedText { number: read as u64, encoded, parts }),
+            }
+            read += 1;
+        }
+        self.recorded.extend(source.recorded_stdin());
+        let name = source.name();
+        if read == 0 {
+            bail!("{name}: holds no text");
+        }
+        let noun = self.place.noun().trim_end_matches('s');
+        if self.texts.is_empty() && single > 0 {
+            bail!(
+                "{name}: no text is left: those of enough words have one {noun}, of which nothing can be moved or erased"
+            );
+        }
+        if self.texts.is_empty() {
+            bail!("{name}: no text is left: none of {read} has {min_words} words; lower --min-words");
+        }
+        if short > 0 {
+            self.left_out.push(format!("{short} of {read} texts left out: fewer than {min_words} words"));
+        }
+        if single > 0 {
+            self.left_out.push(format!("{single} of {read} texts left out: one {noun} only"));
+        }
+        let cut = self.texts.iter().filter(|text| text.encoded.truncated).count();
+        if cut > 0 {
+            self.left_out.push(format!("{cut} texts were cut off to fit the model"));
+        }
+        Ok(())
+    }
+
+    /// Something must be decided, and it must be able to go another way.
+    fn check_classes(&self) -> Result<()> {
+        let card = self.model.card();
+        let first = Row::new(self.texts[0].encoded.clone());
+        let found = self.driver.read_one(&*self.model, &first, &Predictions(&*self.model))?;
+        match found.scores {
+            Scores::Classes { .. } if card.labels.len() > 1 => Ok(()),
+            Scores::Classes { .. } => {
+                bail!("{} knows one class only, so that no answer can change", card.name)
+            }
+            _ => bail!(
+                "{} does not decide between classes of whole texts; attention test needs that",
+                card.name
+            ),
+        }
+    }
+
+    /// What other weights cost where they are run and not worked out.
+    fn tell_cost(&self, tell: Listener<'_>) {
+        if !self.place.is_transformer() {
+            return;
+        }
+        let cost = |experiment: &Experiment| match experiment {
+            Experiment::Permutation => 100,
+            Experiment::Adversary => 5 * 501,
+            _ => 0,
+        };
+        let rows: usize = self.experiments.iter().map(cost).sum();
+        let texts = self.texts.len();
+        tell(Notice::Note(&format!(
+            "other weights at {} are run from that layer on: about {rows} rows for each of {texts} texts; --only and --limit make it less",
+            self.place.site
+        )));
+    }
+
+    /// How this differs from what the papers did.
+    fn setting(&self) -> String {
+        if !self.place.is_transformer() {
+            return format!(
+                "attention: {}, one weight for each of a text's {}, as in the papers",
+                self.place.site,
+                self.place.noun()
+            );
+        }
+        let AttentionTestRequest { head, row, .. } = self.request;
+        let row = if *row == AttentionRow::Cls {
+            "the row of the first token"
+        } else {
+            "the mean over the words' rows"
+        };
+        format!(
+            "attention: {}, heads {head}, {row}; the papers weigh the states of small models once, where nothing else leads to the answer: here layers before and the residual stream beside it do, so that the same weights matter less",
+            self.place.site
+        )
+    }
+}
+
+fn refused(refused: &[(Experiment, String)]) -> Table {
+    let row = |(experiment, reason): &(Experiment, String)| {
+        vec![Cell::Word(experiment.name().to_owned()), Cell::Word(reason.clone())]
+    };
+    Table {
+        name: "refused".to_owned(),
+        title: "What was not run".to_owned(),
+        columns: vec!["experiment".to_owned(), "reason".to_owned()],
+        rows: refused.iter().map(row).collect(),
+        ..Table::default()
+    }
+}

@@ -1,0 +1,104 @@
+//! Options that would change nothing: they are refused, so that nobody takes an answer for another one.
+
+use super::eval::EvalRequest;
+use super::explain::{ExplainCheck, ExplainRequest};
+use super::{HidingOptions, TextInput, model};
+use crate::methods::{ConfiguredMethod, Kind, Method, Needs, Request, SiteChoice};
+use anyhow::{Result, bail};
+
+/// An error where an option of `explain` would say nothing.
+pub(super) fn of_explain(request: &ExplainRequest, asked: &Request) -> Result<()> {
+    let surveys = asked.methods.iter().any(|chosen| matches!(chosen.kind, Kind::Surveys(_)));
+    if !surveys {
+        labels(&[("--label", &request.label), ("--label-column", &request.texts.label_column)], asked)?;
+    } else if request.label.is_some() {
+        bail!("--label is for one text, and these methods look at many; name a column with --label-column");
+    }
+    pair(&request.texts, request.model.as_deref())?;
+    baselines(asked)?;
+    let checked = request.check != ExplainCheck::None && asked.site != SiteChoice::AllLayers && !surveys;
+    hiding(&request.hiding, asked, checked)?;
+    if !surveys {
+        return Ok(());
+    }
+    let names = named(&asked.methods);
+    let site = asked.site != SiteChoice::Words;
+    for (option, given) in [("--top-labels", asked.top_labels.is_some()), ("--site", site)] {
+        if given {
+            bail!(
+                "{option} is for methods that explain one text; {names} looks at many together, so leave it out"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// An error where an option of `eval` would say nothing.
+pub(super) fn of_eval(request: &EvalRequest, asked: &Request) -> Result<()> {
+    labels(&[("--label-column", &request.label_column)], asked)?;
+    baselines(asked)
+}
+
+/// A label says what the loss is measured against, and nothing else.
+fn labels(given: &[(&str, &Option<String>)], asked: &Request) -> Result<()> {
+    let loss = asked.top_labels.is_none() && asked.targets.iter().any(crate::Target::is_loss);
+    match given.iter().find(|(_, label)| label.is_some()) {
+        Some((option, _)) if !loss => {
+            bail!("{option} is for --target loss, and {} is explained here; leave it out", targets(asked))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn targets(asked: &Request) -> String {
+    match asked.top_labels {
+        Some(_) => "each of the most probable labels".to_owned(),
+        None => asked.targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The model that is part of the program was made of single texts, and a second one says nothing to it.
+fn pair(texts: &TextInput, named: Option<&std::path::Path>) -> Result<()> {
+    let option = if texts.pair.is_some() { "--pair" } else { "--pair-column" };
+    match texts.pairs() && model::is_default(named) {
+        true => bail!(
+            "the model that is part of the program reads one text; {option} needs a model for pairs, given with --model"
+        ),
+        false => Ok(()),
+    }
+}
+
+/// The same where only predictions are asked for.
+pub(super) fn of_predict(texts: &TextInput, named: Option<&std::path::Path>) -> Result<()> {
+    pair(texts, named)
+}
+
+fn baselines(asked: &Request) -> Result<()> {
+    if asked.baselines.is_empty() || asked.methods.iter().any(|chosen| !chosen.baselines().is_empty()) {
+        return Ok(());
+    }
+    let names = named(&asked.methods);
+    bail!(
+        "--baseline is for methods that compare a text with one, such as integrated_gradients; {names} compares with none, so leave it out"
+    )
+}
+
+/// What hides words: methods that need no more than predictions, and the evidence.
+fn hiding(given: &HidingOptions, asked: &Request, checked: bool) -> Result<()> {
+    let option = match (&given.masker, &given.words) {
+        (Some(_), _) => "--masker",
+        (None, Some(_)) => "--words",
+        (None, None) => return Ok(()),
+    };
+    if checked || asked.methods.iter().any(|chosen| chosen.info.needs == Needs::Predictions) {
+        return Ok(());
+    }
+    bail!(
+        "{option} says how words are hidden, and {} hides none without evidence; leave it out",
+        named(&asked.methods)
+    )
+}
+
+fn named(methods: &[ConfiguredMethod]) -> String {
+    methods.iter().map(|chosen| chosen.info.name).collect::<Vec<_>>().join(", ")
+}

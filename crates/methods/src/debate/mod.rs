@@ -1,0 +1,34 @@
+//! Is attention an explanation? The published experiments, on any model whose attention weights can be read and replaced.
+//!
+//! 1. A [`Place`] is the attention that is tested; its [`WordSpread`] says how much weight each word of a text has.
+//! 2. [`look`](fn@look::look) runs texts once. What other weights would give is arithmetic where logits are linear in them
+//!    ([`LinearHead`]) and a run from the last cut where they are not ([`RunHead`]): two ways of being [`Reweighed`].
+//! 3. One file an experiment, each a function of that: `correlation`, `permutation`, `adversary`, `concentration`, `erase`,
+//!    `share`.
+//! 4. [`measure`] does all of it for some texts and gives a [`TextRecord`] each; [`tables`] says what they come to.
+
+pub mod adversary;
+pub mod concentration;
+pub mod correlation;
+pub mod distance;
+pub mod erase;
+mod experiment;
+pub mod head;
+pub mod look;
+mod measure;
+pub mod permutation;
+pub mod place;
+mod published;
+mod record;
+pub mod share;
+pub mod spread;
+mod tables;
+
+pub use experiment::Experiment;
+pub use head::{LinearHead, Reweighed, RunHead};
+pub use look::TestedText;
+pub use measure::{Measuring, measure};
+pub use place::{Parts, Place, PlaceChoice};
+pub use record::{Adversary, BINS, Decisive, Erased, ErasedPair, ErasureShares, Tau, TextRecord};
+pub use spread::{Imposed, WordSpread};
+pub use tables::{Summary, tables};

@@ -1,0 +1,44 @@
+//! Whether there are any scores at all: what is rounding beside F is nothing.
+
+use super::Level;
+use super::check::{Check, Judged, Look};
+use crate::Set;
+use exegete_core::Result;
+
+/// Scores that are all at most this share of F are rounding …
+const ROUNDING: f64 = 1e-6;
+/// … where F is not smaller than this.
+const SMALLEST: f64 = 1e-3;
+
+pub(super) const CHECK: Check = Check {
+    name: "zero_scores",
+    level: Level::Default,
+    sets: |look| vec![everything(look)],
+    measure: |look, _| {
+        let (largest, floor) = (largest(&look.values), floor(look)?);
+        let failure = (largest <= floor).then(|| "all scores are 0: they rank nothing".to_owned());
+        Ok(Judged::new(largest, floor, failure).into())
+    },
+};
+
+/// Whether all scores are rounding.
+pub(super) fn are_zero(look: &mut Look<'_, '_>) -> Result<bool> {
+    Ok(largest(&look.values) <= floor(look)?)
+}
+
+/// NaN is no rounding.
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |top, value| if value.abs() <= top { top } else { value.abs() })
+}
+
+/// What rounding is beside F of the whole text and of one with everything hidden.
+fn floor(look: &mut Look<'_, '_>) -> Result<f64> {
+    let hidden = look.masked.outcomes(&[everything(look)])?;
+    let size = |value: f64| if value.is_finite() { value.abs() } else { 0.0 };
+    let (whole, hidden) = (look.masked.whole()?.explained, hidden.first().map_or(0.0, |o| o.explained));
+    Ok(ROUNDING * size(whole).max(size(hidden)).max(SMALLEST))
+}
+
+fn everything(look: &Look<'_, '_>) -> Set {
+    (0..look.values.len()).collect()
+}
