@@ -63,6 +63,11 @@ fn head(first: Option<&Report>) -> String {
     let title = first.map_or_else(|| "no texts".to_owned(), title);
     let subject = first.and_then(|report| report.items.iter().find_map(Item::subject));
     let sense = subject.map_or_else(Sense::default, |subject| subject.sense);
+    // Only scores have grounds in the list.
+    let heated = first
+        .and_then(|report| report.items.first())
+        .is_some_and(|item| matches!(item, Item::Attribution(_)));
+    let legend = heated.then(|| heat::legend("what is explained", &SharedSense::Alike(sense), heat::LINES));
     let policy = format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'; \
          require-trusted-types-for 'script'; trusted-types 'none'",
@@ -74,7 +79,7 @@ fn head(first: Option<&Report>) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}{LIST_STYLE}</style>\n\
          </head>\n<body>\n<main>\n<header>\n<h1>{title}</h1>\n</header>\n{FILTERS}{}<ol class=\"rows\">\n",
-        heat::legend("what is explained", &SharedSense::Alike(sense), heat::LINES)
+        legend.unwrap_or_default()
     )
 }
 

@@ -122,6 +122,11 @@ fn a_row_says_what_filters_ask_for() {
     assert!(!abouts[2].contains("data-failed"), "{}", abouts[2]);
     assert!(rows[3].contains("<mark "), "{}", rows[3]);
     assert!(list.contains("<p>4 texts</p>"));
+    let legend = "class=\"legend\"";
+    assert!(
+        list.contains(legend)
+            && !parts(&self::page(&[report([Item::Rule(Box::new(rule()))])])).1.contains(legend)
+    );
 }
 
 /// A page without texts is whole too.
