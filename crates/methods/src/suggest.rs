@@ -5,7 +5,7 @@ use crate::METHODS;
 /// What the methods of other tools are called (Captum, SHAP, LIME, inseq, AllenNLP, TextAttack, anchor-exp) and what does the same here:
 /// a method, and what has to be set. Spelled as [`spelled`] leaves them; names that differ from one here in capitals and
 /// underscores alone need no line.
-const ELSEWHERE: [(&str, &str); 46] = [
+const ELSEWHERE: [(&str, &str); 48] = [
     ("ig", "integrated_gradients"),
     ("sequentialintegratedgradients", "integrated_gradients"),
     ("discretizedintegratedgradients", "integrated_gradients"),
@@ -31,6 +31,8 @@ const ELSEWHERE: [(&str, &str); 46] = [
     ("deconvnet", "deconvolution"),
     ("rollout", "attention_rollout"),
     ("attentionweights", "attention"),
+    ("attattr", "attention_attribution"),
+    ("selfattentionattribution", "attention_attribution"),
     ("shap", "partition_shap"),
     ("explainer", "partition_shap"),
     ("partitionexplainer", "partition_shap"),

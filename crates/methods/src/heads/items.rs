@@ -260,7 +260,10 @@ pub fn norm_items(survey: &NormSurvey, grid: &HeadGrid, pairs: usize, seed: u64)
             ..Picture::default()
         });
     }
-    let (correlation, heads) = (norm_correlations(survey, grid), norm_heads(survey, grid));
+    let kinds: Vec<Option<usize>> = (0..survey.categories.len()).map(Some).chain([None]).collect();
+    let of_head = |head: usize| kinds.iter().map(|kind| survey.spearman(head, *kind)).collect();
+    let found: Vec<Vec<Option<f64>>> = (0..grid.count()).map(of_head).collect();
+    let (correlation, heads) = (norm_correlations(survey, &found), norm_heads(survey, grid, &found));
     vec![
         Item::Table(layers),
         Item::Table(correlation),
@@ -270,16 +273,15 @@ pub fn norm_items(survey: &NormSurvey, grid: &HeadGrid, pairs: usize, seed: u64)
 }
 
 /// The mean over heads of ρ, overall and by category.
-fn norm_correlations(survey: &NormSurvey, grid: &HeadGrid) -> Table {
+fn norm_correlations(survey: &NormSurvey, by_head: &[Vec<Option<f64>>]) -> Table {
     let mut table = made(
         "correlation",
         "Do heads weigh long vectors less? Spearman of α and ‖f(x)‖, mean over heads",
         &["category", "spearman", "heads"],
     );
-    let kinds = (0..survey.categories.len()).map(Some).chain([None]);
-    for kind in kinds {
-        let found: Vec<f64> = (0..grid.count()).filter_map(|head| survey.spearman(head, kind)).collect();
-        let name = kind.map_or(ALL, |kind| &survey.categories[kind]);
+    for at in 0..=survey.categories.len() {
+        let found: Vec<f64> = by_head.iter().filter_map(|head| head[at]).collect();
+        let name = survey.categories.get(at).map_or(ALL, |name| name);
         let value = if found.is_empty() { Cell::Empty } else { Cell::Number(mean(&found)) };
         table.rows.push(vec![Cell::Word(name.to_owned()), value, Cell::Number(found.len() as f64)]);
     }
@@ -287,15 +289,14 @@ fn norm_correlations(survey: &NormSurvey, grid: &HeadGrid) -> Table {
     table
 }
 
-fn norm_heads(survey: &NormSurvey, grid: &HeadGrid) -> Table {
+fn norm_heads(survey: &NormSurvey, grid: &HeadGrid, by_head: &[Vec<Option<f64>>]) -> Table {
     let columns = ["layer", "head", "category", "weight", "share", "spearman"];
     let mut table = made("heads", "Weight, share of norm and Spearman of both, by head", &columns);
     for index in 0..grid.count() {
         let (layer, head) = grid.place(index);
-        let kinds = (0..survey.categories.len()).map(Some).chain([None]);
-        for kind in kinds {
-            let name = kind.map_or(ALL, |kind| &survey.categories[kind]);
-            let sums = kind.map(|kind| survey.head(index, kind));
+        for (at, &spearman) in by_head[index].iter().enumerate() {
+            let name = survey.categories.get(at).map_or(ALL, |name| name);
+            let sums = (at < survey.categories.len()).then(|| survey.head(index, at));
             let number = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Number);
             table.rows.push(vec![
                 Cell::Number(layer as f64),
@@ -303,7 +304,7 @@ fn norm_heads(survey: &NormSurvey, grid: &HeadGrid) -> Table {
                 Cell::Word(name.to_owned()),
                 number(sums.map(|sums| sums.weight)),
                 number(sums.map(|sums| sums.share)),
-                number(survey.spearman(index, kind)),
+                number(spearman),
             ]);
         }
     }

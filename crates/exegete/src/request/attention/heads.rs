@@ -130,7 +130,15 @@ impl Asked<'_, '_> {
     fn importance(&self, text: &LabelledText) -> Result<Vec<f64>> {
         check_stop(&self.run.driver.stop)?;
         let CorpusRun { model, driver, .. } = &self.run;
-        let target = Target::predicted();
+        // On the way to no attention another class can win: the one of the text itself is explained throughout.
+        let row = Row::new(text.encoded.clone());
+        let scores = driver.read_one(&**model, &row, &Predictions(&**model))?.scores;
+        let Some(classes) = scores.by_class() else {
+            bail!("{} does not decide between classes, which --importance needs", model.card().name);
+        };
+        let best =
+            (1..classes.len()).fold(0, |best, i| if classes[i].prob > classes[best].prob { i } else { best });
+        let target = Target::class(best);
         let found = attribution::attributions(&**model, driver, &self.grid, &text.encoded, target)?;
         Ok(attribution::importance(&found, self.grid.heads))
     }
