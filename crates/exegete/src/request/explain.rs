@@ -227,6 +227,7 @@ impl Explainer<'_> {
         let drivers = self.drivers(from.answers)?;
         source.skip(from.finished)?;
         say_going_on(from.finished.len(), tell);
+        tell(source.progress(from.finished.len()));
         let (mut texts, mut first) = (from.finished.len(), true);
         loop {
             check_stop(&self.stop)?;

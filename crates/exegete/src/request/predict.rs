@@ -93,6 +93,7 @@ impl Predictor<'_> {
         let (whole, mut part) = finished.split_at(finished.len() - parts);
         source.skip(whole)?;
         say_going_on(finished.len(), tell);
+        tell(source.progress(finished.len()));
         let mut texts = finished.len();
         loop {
             check_stop(&self.stop)?;

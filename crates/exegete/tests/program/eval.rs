@@ -134,8 +134,8 @@ fn means_are_those_of_single_explanations() {
         let found = mean(&report, "gradient_x_input", head).as_f64().unwrap();
         assert!((found - sum / 4.0).abs() < 1e-6, "{head}: {found} is not {}", sum / 4.0);
     }
-    assert_eq!(mean(&report, "gradient_x_input", "forward rows"), 1.0);
-    assert_eq!(mean(&report, "random", "forward rows"), Value::Null);
+    assert_eq!(mean(&report, "gradient_x_input", "rows run"), 1.0);
+    assert_eq!(mean(&report, "random", "rows asked"), Value::Null);
 }
 
 /// A killed run goes on after the texts it finished, and the result is that of a run that was never killed.

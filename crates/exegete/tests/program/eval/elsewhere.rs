@@ -54,7 +54,7 @@ fn scores_from_elsewhere_are_judged_alike() {
             assert!((number(same, head) - number("gradient_x_input", head)).abs() < 1e-6, "{same}: {head}");
         }
     }
-    for head in ["completeness gap", "stability", "randomised", "forward rows"] {
+    for head in ["completeness gap", "stability", "randomised", "rows asked"] {
         if report["items"][0]["columns"].as_array().unwrap().iter().any(|column| column == head) {
             assert_eq!(mean(&report, "oracle", head), Value::Null, "{head}");
         }

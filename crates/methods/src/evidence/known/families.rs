@@ -14,16 +14,26 @@ use std::sync::Arc;
 fn target(model: &dyn Model) -> &'static str {
     match model.card().task.name() {
         "token_classification" => "tag:2=0",
-        "masked_language_model" => "token:2=the",
+        "masked_language_model" => "token:the",
         "encoder" => "unit:layer.0.out[1,3]",
         _ => "predicted",
     }
 }
 
+/// The text with a mask for its second word, where the model guesses words.
+fn masked(model: &dyn Model, text: &str) -> String {
+    let mask = model.open().filter(|_| model.card().task.needs_mask());
+    let mask = mask.and_then(|open| open.piece(open.mask_id()?));
+    let (Some(mask), Some((first, rest))) = (mask, text.split_once(' ')) else { return text.to_owned() };
+    let tail = rest.split_once(' ').map_or("", |(_, tail)| tail);
+    format!("{first} {mask} {tail}").trim_end().to_owned()
+}
+
 pub(super) fn attribution(model: &dyn Model, text: &str, method: &str, check: Level) -> Attribution {
+    let text = masked(model, text);
     let example = match model.card().task.needs_pair() {
-        true => Example::pair("What is the film?", text),
-        false => Example::text(text),
+        true => Example::pair("What is the film?", &text),
+        false => Example::text(&text),
     };
     let request = Request {
         masker: None,
