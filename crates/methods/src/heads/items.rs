@@ -292,9 +292,9 @@ fn norm_correlations(survey: &NormSurvey, by_head: &[Vec<Option<f64>>]) -> Table
 fn norm_heads(survey: &NormSurvey, grid: &HeadGrid, by_head: &[Vec<Option<f64>>]) -> Table {
     let columns = ["layer", "head", "category", "weight", "share", "spearman"];
     let mut table = made("heads", "Weight, share of norm and Spearman of both, by head", &columns);
-    for index in 0..grid.count() {
+    for (index, by_category) in by_head.iter().enumerate() {
         let (layer, head) = grid.place(index);
-        for (at, &spearman) in by_head[index].iter().enumerate() {
+        for (at, &spearman) in by_category.iter().enumerate() {
             let name = survey.categories.get(at).map_or(ALL, |name| name);
             let sums = (at < survey.categories.len()).then(|| survey.head(index, at));
             let number = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Number);
