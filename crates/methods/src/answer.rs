@@ -73,7 +73,11 @@ fn baseline_value(
         return Ok(None);
     }
     let everything = (0..job.units.len()).collect();
-    let hidden = PerturbedPredictions::new(job).outcomes(&[everything])?;
+    let mut masked = PerturbedPredictions::new(job);
+    if !masked.can_hide(&everything) {
+        return Ok(None);
+    }
+    let hidden = masked.outcomes(&[everything])?;
     Ok(hidden.first().map(|outcome| outcome.value))
 }
 

@@ -181,6 +181,11 @@ impl<'a> PerturbedPredictions<'a> {
         sets.iter().map(outcome).map(|outcome| outcome.ok_or_else(left_out)).collect()
     }
 
+    /// Whether a text with these units hidden can be read at all: where words are deleted, one may have to be left.
+    pub fn can_hide(&self, hidden: &Set) -> bool {
+        self.row(hidden, 0).is_ok()
+    }
+
     /// What a reader sees of the text with some units hidden.
     pub fn shown(&self, hidden: &Set, draw: u64) -> Result<Vec<Field>> {
         self.masker.shown(&self.job, hidden, draw)

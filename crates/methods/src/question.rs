@@ -228,11 +228,12 @@ impl<'a> Question<'a> {
         self.info(site).is_ok_and(|info| info.carries_all)
     }
 
-    /// The cut sites from the job's own on, for sums by layer.
+    /// The cut sites from the job's own on that everything goes through, for sums by layer.
     pub fn cuts(&self) -> Result<Vec<Site>> {
         let sites = self.open()?.sites();
         let between = sites.order(self.site) + 1..=sites.order(self.target.last_site(sites)?);
-        Ok(sites.cuts().filter(|&site| between.contains(&sites.order(site))).collect())
+        let whole = |site: &Site| between.contains(&sites.order(*site)) && self.carries_all(*site);
+        Ok(sites.cuts().filter(whole).collect())
     }
 }
 

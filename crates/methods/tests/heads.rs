@@ -231,7 +231,8 @@ fn heads_are_scaled_together() {
         tape.apply(exegete_engine::Op::Mul, [sum.clone(), sum])
     });
     let driver = Driver::default();
-    let method = ConfiguredMethod::new("integrated_gradients", Settings::default()).unwrap();
+    let method =
+        ConfiguredMethod::new("integrated_gradients", Settings::parse(&["steps=8"]).unwrap()).unwrap();
     let job = Question::new(&model, &driver, Formula::row(4), Target::class(0));
     let job = job.with_baselines_of(method.scores().unwrap());
     let found = method.explain(&job).unwrap().elements();

@@ -270,9 +270,13 @@ fn sequential_paths_run_wherever_there_are_positions() {
         let job = Question { site, baselines: vec![Baseline::Zero], ..case.job(0) };
         let found = run("integrated_gradients", &["path=sequential", "tolerance=1e-4"], &job);
         let values = case.value(&job, place);
+        let base = Question { row: job.baseline_rows().unwrap().remove(0), ..job.clone() };
+        let base = case.value(&base, place);
+        let width = base.len() / base.shape[0];
         let zeroed = |at: usize| {
-            let at = vec![Pick::Only(vec![at])];
-            job.row.clone().edit(Edit { site, at, change: Change::Zero })
+            let row = base.data[at * width..(at + 1) * width].to_vec();
+            let change = Change::Set(Array::new([1, width], row).unwrap());
+            job.row.clone().edit(Edit { site, at: vec![Pick::Only(vec![at])], change })
         };
         let rows: Vec<Row> = (0..values.shape[0]).map(zeroed).chain([job.row.clone()]).collect();
         let values: Vec<f64> = job.read(&rows, &[], &[]).unwrap().iter().map(|read| read.value).collect();

@@ -125,7 +125,8 @@ fn sigmoids<T: Scalar>(x: T) -> (T, T) {
     // The exponential of −|x| never overflows, so that neither value nor tangent becomes ∞/∞ far from zero.
     let (one, small) = (T::from_f64(1.0), minus_size(x).exp());
     let large = one / (one + small);
-    if T::default().above(x) { (small * large, large) } else { (large, small * large) }
+    // The same side as in `minus_size`, or the tangent at 0 would have the other sign.
+    if x.above(T::default()) { (large, small * large) } else { (small * large, large) }
 }
 
 /// Minus the size: −|x|, without a branch.

@@ -3,7 +3,8 @@
 use crate::cases::{self, Case, bits};
 use exegete_engine::*;
 
-const RECTIFIERS: [OpKind; 4] = [OpKind::Relu, OpKind::Gelu, OpKind::GeluTanh, OpKind::Silu];
+const RECTIFIERS: [OpKind; 5] =
+    [OpKind::Relu, OpKind::Softplus, OpKind::Gelu, OpKind::GeluTanh, OpKind::Silu];
 
 fn pull(unary: Unary, table: &dyn RuleTable<f64>) -> Vec<f64> {
     let case =

@@ -230,13 +230,13 @@ fn check_output(request: &TrainRequest, output: &Path) -> Result<()> {
     if !unfinished {
         model::check_output(output, request.overwrite)?;
     }
-    refuse_foreign(output)?;
     let whole = |path: &Path| path.canonicalize().ok();
     if request.model.as_deref().and_then(whole).is_some_and(|start| Some(start) == whole(output)) {
         bail!("{}: a run cannot write the folder it starts from", output.display());
     }
     let own = ["training.json", "training_state.safetensors"].map(|name| output.join(name));
     refuse_reads(&[crate::files_of_folder(output), own.into()].concat(), &request.reads())?;
+    refuse_foreign(output)?;
     request.small.refuse_unused(request)?;
     plan::refuse_unused(request)
 }

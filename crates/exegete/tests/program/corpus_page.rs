@@ -60,7 +60,7 @@ fn one_row_is_a_page_without_script() {
     let saved = explained(&folder, "saved.jsonl", &["--no-check"]);
     let run = exegete(&["show", &saved, "--row", "2", "--format", "html"]);
     assert!(
-        run.code == 0 && !run.stdout.contains("<script") && run.stdout.contains("alert(1)"),
+        run.code == 0 && !run.stdout.contains("<script") && run.stdout.contains("alert"),
         "{}",
         run.stdout
     );

@@ -205,7 +205,7 @@ fn legends_say_what_scores_say() {
             "how much, not which way; the same for every class",
         ),
         ("saliency", Value::from("how_much"), "how much, not which way"),
-        ("input_x_gradient", Value::Null, "against"),
+        ("gradient_x_input", Value::Null, "against"),
     ] {
         let args = ["explain", TEXT, "--method", method, "--no-check", "--format", "json", "-o", &path];
         assert_eq!(exegete(&args).code, 0);

@@ -17,7 +17,7 @@ fn a_page_holds_the_table_of_its_parameters() {
     let table: Vec<String> =
         parameters.lines().skip(2).take_while(|line| line.starts_with('|')).map(names).collect();
     let own = ["tolerance", "steps", "rule", "path"];
-    let common = ["normalise", "reduce", "noise", "noise_samples", "sigma", "sigma_absolute"];
+    let common = ["normalise", "reduce", "noise", "noise_samples", "sigma", "sigma_absolute", "softplus"];
     assert_eq!(table, [&own[..], &common].concat());
     assert!(parameters.starts_with("| parameter "), "{parameters}");
     let unknown = exegete(&["methods", "limes", "--format", "json"]);

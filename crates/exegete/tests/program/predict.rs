@@ -84,11 +84,11 @@ fn a_corpus_comes_out_in_order_whatever_the_chunk() {
 #[test]
 fn labels_give_an_accuracy_by_name_or_index() {
     // Whatever the prediction, one of the three names and one of the three indices is right.
-    let golds = ["neutral", "negative", "positive", "0", "1", "2", "7"];
+    let golds = ["neutral", "negative", "positive", "0", "1", "2"];
     let rows: Vec<String> = golds.iter().map(|gold| format!("Boring\t{gold}\n")).collect();
     let (_folder, path) = file("a.tsv", format!("text\tgold\n{}", rows.concat()).as_bytes());
     let run = predict("bert-sequence", &["--input", &path, "--label-column", "gold", "--format", "csv"]);
-    assert_eq!((run.code, run.stderr.as_str()), (0, "accuracy 0.2857 (2 of 7)\n"));
+    assert_eq!((run.code, run.stderr.as_str()), (0, "accuracy 0.3333 (2 of 6)\n"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ const SMALLEST: f64 = 1e-3;
 pub(super) const CHECK: Check = Check {
     name: "zero_scores",
     level: Level::Default,
-    sets: |look| vec![everything(look)],
+    sets: |look| everything(look).into_iter().collect(),
     measure: |look, _| {
         let (largest, floor) = (largest(&look.values), floor(look)?);
         let failure = (largest <= floor).then(|| "all scores are 0: they rank nothing".to_owned());
@@ -33,12 +33,13 @@ fn largest(values: &[f64]) -> f64 {
 
 /// What rounding is beside F of the whole text and of one with everything hidden.
 fn floor(look: &mut Look<'_, '_>) -> Result<f64> {
-    let hidden = look.masked.outcomes(&[everything(look)])?;
+    let hidden = look.masked.outcomes(everything(look).as_slice())?;
     let size = |value: f64| if value.is_finite() { value.abs() } else { 0.0 };
     let (whole, hidden) = (look.masked.whole()?.explained, hidden.first().map_or(0.0, |o| o.explained));
     Ok(ROUNDING * size(whole).max(size(hidden)).max(SMALLEST))
 }
 
-fn everything(look: &Look<'_, '_>) -> Set {
-    (0..look.values.len()).collect()
+/// The set of all units, where a text without them can be read.
+fn everything(look: &Look<'_, '_>) -> Option<Set> {
+    Some((0..look.values.len()).collect()).filter(|all| look.masked.can_hide(all))
 }

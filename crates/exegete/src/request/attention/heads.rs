@@ -23,7 +23,7 @@ const CHUNK_TEXTS: usize = 16;
 
 /// What `exegete attention heads` is asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct AttentionHeadsRequest {
     /// The texts and the model that are asked about.
     #[serde(flatten)]

@@ -18,7 +18,7 @@ const PAIRS: usize = 2_000;
 
 /// What `exegete attention norms` is asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct AttentionNormsRequest {
     /// The texts and the model that are asked about.
     #[serde(flatten)]

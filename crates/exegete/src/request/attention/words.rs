@@ -16,7 +16,7 @@ const CHUNK_TEXTS: usize = 64;
 
 /// What `exegete attention words` is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct AttentionWordsRequest {
     /// The texts and the model that are asked about.
     #[serde(flatten)]

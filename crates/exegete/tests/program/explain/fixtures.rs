@@ -55,9 +55,10 @@ fn an_open_model_runs_nothing_again() {
     let model = golden("bert-sequence");
     let args = ["--model", &model, "--method", "leave_one_out"];
     let (report, after, _) = explained("open-1.answers", &[&args[..], &[SHORT]].concat());
-    assert_eq!(report["provenance"]["forward_rows"], 0);
-    assert!(report["provenance"]["asked_rows"].as_u64() > Some(0));
-    assert_eq!(after, fs::read(fixture("open-1.answers")).unwrap());
+    // The text with everything hidden is what the program that wrote the file never asked for.
+    assert_eq!(report["provenance"]["forward_rows"], 1);
+    assert!(report["provenance"]["asked_rows"].as_u64() > Some(1));
+    assert!(after.starts_with(&fs::read(fixture("open-1.answers")).unwrap()));
     let (other, ..) = explained("open-1.answers", &[&args[..], &["Other words."]].concat());
     assert!(other["provenance"]["forward_rows"].as_u64() > Some(0), "what is not kept is run");
 }

@@ -213,7 +213,9 @@ fn scores_that_ignore_the_model_are_found_by_random_parameters() {
     let last = |method: &dyn Method| {
         let found = super::families::checked(&*model, text, method);
         assert_eq!(found.randomisation.first().unwrap().down_to, "head");
-        let ignored = failures(&found).iter().any(|failure| failure.contains("hardly depend on the model"));
+        let ignored = failures(&found).iter().any(|failure| {
+            failure.contains("hardly depend on the model") || failure.contains("with a random head")
+        });
         (found.randomisation.last().unwrap().correlation, ignored)
     };
     assert_eq!(last(&Letters), (1.0, true));
