@@ -249,7 +249,10 @@ fn refuse_foreign(output: &Path) -> Result<()> {
         let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
         let written =
             ["training.", "training_state.", "model-", "model.safetensors", "vocab.", "checkpoints"];
-        own.iter().any(|own| own == path) || written.iter().any(|start| name.starts_with(start))
+        // What a killed run leaves half-written is hidden.
+        name.starts_with('.')
+            || own.iter().any(|own| own == path)
+            || written.iter().any(|start| name.starts_with(start))
     };
     let mut foreign: Vec<String> = entries
         .flatten()

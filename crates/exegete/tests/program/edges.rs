@@ -216,11 +216,11 @@ fn legends_say_what_scores_say() {
             let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(words.contains(told), "{method} {format}: {words}");
             let legend = words.replace("class=\"against\"", "").contains("against (");
-            assert_eq!(legend, method == "input_x_gradient" && format == "html", "{method} {format}");
+            assert_eq!(legend, method == "gradient_x_input" && format == "html", "{method} {format}");
         }
     }
     let both =
-        exegete(&["explain", TEXT, "--method", "saliency", "--method", "input_x_gradient", "--no-check"]);
+        exegete(&["explain", TEXT, "--method", "saliency", "--method", "gradient_x_input", "--no-check"]);
     assert!(both.stdout.contains("; saliency: how much, not which way"), "{}", both.stdout);
     let map = exegete(&["explain", TEXT, "--method", "saliency", "--site", "all-layers"]).stdout;
     let words = map.split_whitespace().collect::<Vec<_>>().join(" ");

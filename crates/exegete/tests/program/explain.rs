@@ -125,10 +125,12 @@ fn every_method_every_target_every_format() {
 fn many_texts_together() {
     let rows = "text\tlabel\nA warm film.\tpositive\nA bad film.\tnegative\nGood and honest.\tpositive\nSo boring.\tnegative\n";
     let (_folder, path) = file("rows.tsv", rows.as_bytes());
+    let held_out = "text\tlabel\nA kind film.\tpositive\nA dull film.\tnegative\nWarm and good.\tpositive\nSo bad.\tnegative\n";
+    let (_other, held_out) = file("held.tsv", held_out.as_bytes());
     let args = ["--input", &path, "--label-column", "label"];
     let quick = ["--set", "restarts=1", "--set", "rounds=1", "--set", "candidates=2", "--set", "random=1"];
     for (method, more) in [
-        ("triggers", &[&quick[..], &["--held-out", &path]].concat()[..]),
+        ("triggers", &[&quick[..], &["--held-out", &held_out]].concat()[..]),
         ("artifacts", &[]),
         ("sp_lime", &["--set", "budget=50"]),
     ] {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The texts, the model, and what a run may use.
+/// The texts, the model, and the seed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default)]
 pub struct CorpusOptions {
@@ -37,16 +37,13 @@ pub struct CorpusOptions {
     /// The seed of everything random.
     #[arg(long, value_name = "N", default_value_t)]
     pub seed: u64,
-    /// What the run may use.
-    #[serde(flatten)]
-    #[command(flatten)]
-    pub resources: Resources,
 }
 
 /// A run over a corpus with its model open.
 pub(super) struct CorpusRun<'a> {
     /// The texts and the model as they were asked for.
     pub(super) options: &'a CorpusOptions,
+    resources: &'a Resources,
     /// The model, whose inside can be read.
     pub(super) model: Arc<dyn Model>,
     /// What runs the rows and counts them.
@@ -66,17 +63,17 @@ pub(super) struct LabelledText {
 impl<'a> CorpusRun<'a> {
     /// Opens the model; `files` are those whose content the report remembers.
     pub(super) fn open(
-        options: &'a CorpusOptions,
+        (options, resources): (&'a CorpusOptions, &'a Resources),
         files: &[Read<'_>],
         stop: &Stop,
         tell: Listener<'_>,
     ) -> Result<Self> {
         let (pairs, address) = (options.pair_column.is_some(), AddressOptions::default());
-        let model = model::load(options.model.as_deref(), &options.resources, &address, pairs, tell)?;
-        let mut driver = Driver::new(options.resources.memory());
+        let model = model::load(options.model.as_deref(), resources, &address, pairs, tell)?;
+        let mut driver = Driver::new(resources.memory());
         driver.stop = stop.clone();
         let recorded = record::files(files)?;
-        Ok(Self { options, model, driver, recorded, started: Instant::now() })
+        Ok(Self { options, resources, model, driver, recorded, started: Instant::now() })
     }
 
     /// The texts of `--input`, of which there must be one.
@@ -109,8 +106,8 @@ impl<'a> CorpusRun<'a> {
     pub(super) fn report(&self, command: &str, request: &impl Serialize, items: Vec<Item>) -> Report {
         let request = record::recorded(command, request, self.recorded.clone());
         let (seconds, spent) = (self.started.elapsed().as_secs_f64(), self.driver.spent());
-        let CorpusOptions { seed, resources, .. } = self.options;
-        let provenance = Provenance::new(self.model.card(), *seed, resources.count(), seconds, spent);
+        let (seed, threads) = (self.options.seed, self.resources.count());
+        let provenance = Provenance::new(self.model.card(), seed, threads, seconds, spent);
         Report { schema: SCHEMA.to_owned(), provenance, request, items }
     }
 }

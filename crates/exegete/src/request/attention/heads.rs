@@ -1,7 +1,7 @@
 //! The request of `exegete attention heads`: what each head of a transformer does over a corpus.
 
 use super::super::input::Lines;
-use super::super::{Listener, Notice, Stop, check_stop};
+use super::super::{Listener, Notice, Resources, Stop, check_stop};
 use super::corpus::{CorpusOptions, CorpusRun, LabelledText};
 use crate::methods::heads::conllu::{ConlluReader, TreeSentence};
 use crate::methods::heads::disable::{HeadOff, TextLoss, losses};
@@ -38,6 +38,10 @@ pub struct AttentionHeadsRequest {
     /// Also say how important each head is for the predicted class, by attention_attribution.
     #[arg(long)]
     pub importance: bool,
+    /// What the run may use.
+    #[serde(flatten)]
+    #[command(flatten)]
+    pub resources: Resources,
 }
 
 /// What heads are disabled by.
@@ -59,7 +63,7 @@ pub fn run(request: &AttentionHeadsRequest, stop: &Stop, tell: Listener<'_>) -> 
     if request.corpus.input.is_none() && request.conllu.is_none() {
         bail!("there are no texts; give them with --input FILE or --conllu FILE");
     }
-    let mut run = CorpusRun::open(&request.corpus, &request.named_files(), stop, tell)?;
+    let mut run = CorpusRun::open((&request.corpus, &request.resources), &request.named_files(), stop, tell)?;
     let grid = HeadGrid::of(&*run.model)?;
     let trees = request.conllu.as_deref().map(|path| sentences(path, request.corpus.limit)).transpose()?;
     let texts = match (&request.corpus.input, &trees) {

@@ -1,6 +1,6 @@
 //! The request of `exegete attention norms`: what heads weigh against what they move.
 
-use super::super::{Listener, Notice, Stop, check_stop, needed};
+use super::super::{Listener, Notice, Resources, Stop, check_stop, needed};
 use super::corpus::{CorpusOptions, CorpusRun};
 use crate::Row;
 use crate::methods::heads::norms::{NormSurvey, WeighedValues};
@@ -24,12 +24,16 @@ pub struct AttentionNormsRequest {
     #[serde(flatten)]
     #[command(flatten)]
     pub corpus: CorpusOptions,
+    /// What the run may use.
+    #[serde(flatten)]
+    #[command(flatten)]
+    pub resources: Resources,
 }
 
 /// Weighs attention against norms over a corpus.
 pub fn run(request: &AttentionNormsRequest, stop: &Stop, tell: Listener<'_>) -> Result<Report> {
     needed(&request.corpus.input, "there are no texts; give them with --input FILE")?;
-    let mut run = CorpusRun::open(&request.corpus, &request.named_files(), stop, tell)?;
+    let mut run = CorpusRun::open((&request.corpus, &request.resources), &request.named_files(), stop, tell)?;
     let grid = HeadGrid::of(&*run.model)?;
     let texts = run.texts(stop)?;
     let longest = texts.iter().max_by_key(|text| text.encoded.len()).map_or(&texts[0], |text| text);

@@ -1,6 +1,6 @@
 //! The request of `exegete attention words`: what words are worth to attention over all their places.
 
-use super::super::{Listener, Notice, Stop, check_stop, needed};
+use super::super::{Listener, Notice, Resources, Stop, check_stop, needed};
 use super::corpus::{CorpusOptions, CorpusRun};
 use crate::methods::debate::{Place, PlaceChoice, TestedText};
 use crate::methods::heads::lexicon::{WordScores, places, words};
@@ -31,18 +31,28 @@ pub struct AttentionWordsRequest {
     /// Which layer of a transformer, from 0 [default: the last].
     #[arg(long, value_name = "N")]
     pub layer: Option<usize>,
+    /// What the run may use.
+    #[serde(flatten)]
+    #[command(flatten)]
+    pub resources: Resources,
 }
 
 impl Default for AttentionWordsRequest {
     fn default() -> Self {
-        Self { corpus: CorpusOptions::default(), min_count: 5, label: None, layer: None }
+        Self {
+            corpus: CorpusOptions::default(),
+            min_count: 5,
+            label: None,
+            layer: None,
+            resources: Resources::default(),
+        }
     }
 }
 
 /// Scores the words of a corpus.
 pub fn run(request: &AttentionWordsRequest, stop: &Stop, tell: Listener<'_>) -> Result<Report> {
     needed(&request.corpus.input, "there are no texts; give them with --input FILE")?;
-    let mut run = CorpusRun::open(&request.corpus, &request.named_files(), stop, tell)?;
+    let mut run = CorpusRun::open((&request.corpus, &request.resources), &request.named_files(), stop, tell)?;
     let choice = PlaceChoice { layer: request.layer, ..PlaceChoice::default() };
     let place = Place::find(&*run.model, &choice)?;
     let class = request.class(&run, &place)?;
