@@ -9,7 +9,9 @@ fuzz_target!(|data: &[u8]| {
         Err(error) => return assert_one_line(&error.to_string()),
         Ok(report) => report,
     };
-    for options in [RenderOptions::default(), RenderOptions { colour: true, width: 0 }] {
+    for options in
+        [RenderOptions::default(), RenderOptions { colour: true, width: 0, ..RenderOptions::default() }]
+    {
         for format in Format::ALL {
             let written = render(&report, format, &options);
             assert!(written.ends_with('\n'), "{}", format.name());

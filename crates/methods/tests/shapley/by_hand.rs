@@ -203,7 +203,7 @@ fn sets_are_asked_for_together_and_never_beyond_the_budget() {
     let found = kernel_shap::shares(&mut game, &effort, &mut random(0)).unwrap();
     assert!(
         !effort.met(&found.values, &found.errors)
-            && found.rows == game.asked
+            && found.rows <= game.asked
             && found.rows <= 600
             && game.calls < 20,
         "{}",
