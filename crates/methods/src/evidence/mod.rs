@@ -2,7 +2,7 @@
 //! `CHECKS` lists them; `docs/evidence.md` explains them.
 //!
 //! The default level hides units and looks at what the model then says: about 150 forward rows for 20 words and at most
-//! 190, whatever the length of the text. One check of it decides, the test against [`chance`], whose error rate is known. The deep level follows whole rankings, and explains again: with noise on the word vectors and with
+//! 190, whatever the length of the text. One check of it decides, the test against `chance`, whose error rate is known. The deep level follows whole rankings, and explains again: with noise on the word vectors and with
 //! random parameters. What hiding does is remembered, and shared by all explanations of one text and target.
 
 pub(crate) mod chance;
