@@ -1,4 +1,4 @@
-//! The model that is part of the program: `default/README.md` says what it is and how well it does.
+//! The model that is part of the program: the README of `exegete-default` says what it is and how well it does.
 
 use crate::assemble::{Assembly, assemble};
 use crate::blueprint::Blueprint;
@@ -7,15 +7,12 @@ use crate::config::Config;
 use crate::opened::Opened;
 use crate::tokenizer::Tokenize;
 use exegete_core::Result;
+use exegete_default::{CONFIG, TOKENIZER, WEIGHTS};
 use exegete_engine::Real;
 use std::sync::Arc;
 
 /// What the user calls it.
 pub const DEFAULT: &str = "default";
-
-const CONFIG: &str = include_str!("../default/config.json");
-const TOKENIZER: &str = include_str!("../default/tokenizer.json");
-const WEIGHTS: &[u8] = include_bytes!("../default/model.safetensors");
 
 /// The config of the default model.
 pub(crate) fn config() -> Result<Config> {

@@ -111,7 +111,7 @@ def prepare(options):
 def write_hashes(name, forms):
     """Four bytes a text, so that a test can show that no measured text was learned from without holding any text."""
     hashes = sorted({hashlib.sha256(form.encode()).digest()[:4] for form in forms})
-    (HERE.parent / "tests/default" / f"{name}.hashes").write_bytes(b"".join(hashes))
+    (HERE.parent / "models/tests/default" / f"{name}.hashes").write_bytes(b"".join(hashes))
 
 
 def contracted(text):
