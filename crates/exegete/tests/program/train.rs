@@ -262,6 +262,22 @@ fn an_exploding_loss_is_named_with_step_and_rate() {
     assert_error(&run, &["diverged in step 2", "learning rate 1e30", "lower the rate"]);
 }
 
+/// Sizes in a config that no memory holds are refused before they are allocated.
+#[test]
+fn a_config_too_large_to_start_from_is_refused() {
+    let folder = Folder::new(&[("train.tsv", &rows())]);
+    let (train, output, model) = (folder.at("train.tsv"), folder.at("out"), golden("bert-sequence"));
+    for file in fs::read_dir(&model).unwrap().map(|file| file.unwrap().path()) {
+        if file.extension().is_some_and(|end| end == "txt" || end == "json") {
+            fs::copy(&file, folder.at(file.file_name().unwrap().to_str().unwrap())).unwrap();
+        }
+    }
+    let config = fs::read_to_string(folder.at("config.json")).unwrap();
+    fs::write(folder.at("config.json"), config.replace("\"hidden_size\": 18", "\"hidden_size\": 120000")).unwrap();
+    let run = exegete(&["train", "--train", &train, "--model", &folder.at(""), "--from-scratch", "-o", &output]);
+    assert_error(&run, &["14400000000 numbers", "1073741824 random ones at most"]);
+}
+
 /// Texts of the excluded files are not learned from, however they are written.
 #[test]
 fn excluded_texts_are_left_out() {

@@ -16,6 +16,7 @@ use exegete_core::{Error, ParameterGroup, Result, Task};
 use exegete_engine::Tensor;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where the parameters come from.
@@ -82,8 +83,8 @@ pub(super) fn open(start: &Start, head: &TrainedHead, settings: &TrainingSetting
             format!("scratch-{}{words}", settings.seed)
         }
     };
-    let source =
-        Starting { stored, first: first_values(&given, vectors, settings.seed)?, fresh: Mutex::default() };
+    let first = first_values(&given, vectors, settings.seed)?;
+    let source = Starting { stored, first, fresh: Mutex::default(), drawn: AtomicUsize::default() };
     let (threads, tokenizer) = (settings.threads, Some(tokenizer));
     let model = assemble(&source, Assembly { name, place, blueprint, tokenizer, fingerprint, threads })?;
     let fresh = source.fresh.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -111,12 +112,32 @@ struct Starting {
     stored: Option<Checkpoint>,
     first: FirstValue,
     fresh: Mutex<Vec<String>>,
+    drawn: AtomicUsize,
+}
+
+/// The most random numbers that a model may start from: 4 GiB in f32, before gradients and moments.
+const MOST_DRAWN: usize = 1 << 30;
+
+impl Starting {
+    /// Sizes that no memory holds are told before anything is allocated.
+    fn count(&self, name: &str, shape: &[usize]) -> Result<()> {
+        let numbers = shape.iter().fold(1usize, |product, &size| product.saturating_mul(size));
+        let before = self.drawn.fetch_add(numbers.min(MOST_DRAWN), Ordering::Relaxed);
+        if before.saturating_add(numbers) > MOST_DRAWN {
+            return Err(Error::Request(format!(
+                "'{name}' has {numbers} numbers, and a model may start from {MOST_DRAWN} random ones at most: \
+                 smaller sizes in the config, or a folder's own weights"
+            )));
+        }
+        Ok(())
+    }
 }
 
 impl TensorSource<f32> for Starting {
     fn find(&self, wanted: &Wanted<'_>) -> Result<Option<Tensor<f32>>> {
         let &Wanted { name, shape, group } = wanted;
         let random = || {
+            self.count(name, shape)?;
             self.fresh.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
             Ok(Some((self.first)(name, shape)))
         };
