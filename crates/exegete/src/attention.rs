@@ -59,8 +59,9 @@ fn test(args: &cli::AttentionTest, stop: &Stop) -> Result<()> {
         journal.as_mut().map_or(Ok(()), |journal| journal.add(&lines))
     });
     let work = journal.as_ref().map(Journal::models);
-    let found = records.and_then(|records| Ok((asked.train(work.as_deref(), tell)?, records)));
     progress.finish();
+    // From here on there are models to count and no texts: lines, which say what is left.
+    let found = records.and_then(|records| Ok((asked.train(work.as_deref(), &mut progress::say)?, records)));
     let (arms, records) = match found {
         Ok(found) => found,
         Err(error) => {

@@ -68,7 +68,10 @@ fn models_are_trained_beside_a_small_one() {
     let counts = ["base", "uniform", "guide_uniform", "guide_trained", "guide_base", "guide_adversary"];
     assert!(counts.iter().all(|arm| of(arm).len() == 2), "{rows:?}");
     assert_eq!(of("adversarial").len(), 9 + 1, "every lambda once, the chosen one again");
-    assert_eq!(rows[0][1..], [json!(3.0), rows[0][2].clone(), rows[0][3].clone(), json!(0.0), json!(0.0), json!(null)]);
+    assert_eq!(
+        rows[0][1..],
+        [json!(3.0), rows[0][2].clone(), rows[0][3].clone(), json!(0.0), json!(0.0), json!(null)]
+    );
     assert_eq!(of("base")[1][1], 4.0, "the other seed");
     let number = |row: &Value, column: usize| row[column].as_f64().unwrap();
     for row in rows {
@@ -79,7 +82,10 @@ fn models_are_trained_beside_a_small_one() {
     let jsd = |arm: &str| of(arm).iter().map(|row| number(row, 5)).collect::<Vec<_>>();
     assert!(jsd("guide_base").iter().all(|&jsd| jsd < 1e-6), "{:?}", jsd("guide_base"));
     let (uniform, guided) = (jsd("uniform"), jsd("guide_uniform"));
-    assert!(uniform.iter().chain(&guided).all(|jsd| (jsd - uniform[0]).abs() < 1e-6), "{uniform:?} {guided:?}");
+    assert!(
+        uniform.iter().chain(&guided).all(|jsd| (jsd - uniform[0]).abs() < 1e-6),
+        "{uniform:?} {guided:?}"
+    );
     // The more the divergence counts, the farther the weights go.
     let swept: Vec<f64> = of("adversarial")[..9].iter().map(|row| number(row, 5)).collect();
     assert!(swept[8] > swept[0] + 0.1, "{swept:?}");
@@ -89,7 +95,11 @@ fn models_are_trained_beside_a_small_one() {
     assert_eq!(item(&report, "seeds")["rows"].as_array().unwrap().len(), 40);
     let published = item(&report, "published")["rows"].as_array().unwrap();
     assert_eq!((published.len(), &published[0][1]), (7, &json!(0.831)));
-    assert!(run.stderr.contains("training model 21 of 21: guide by adversary, seed 4, about "), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("training model 21 of 21: guide by adversary, seed 4, about "),
+        "{}",
+        run.stderr
+    );
 }
 
 /// A run that is killed goes on after the last model that was done, and comes to the same.
@@ -100,13 +110,21 @@ fn a_killed_run_goes_on_with_the_next_model() {
     let common = ["--seeds", "2", "--format", "json", "--threads", "1", "-o"];
     let first = folder.test("lstm", &[&ALL[..], &common, &[&whole]].concat());
     assert_eq!(first.code, 0, "{}", first.stderr);
-    let args = folder.args("lstm").into_iter().chain([&ALL[..], &common, &[&out]].concat().into_iter().map(str::to_owned));
+    let args = folder
+        .args("lstm")
+        .into_iter()
+        .chain([&ALL[..], &common, &[&out]].concat().into_iter().map(str::to_owned));
     let mut program = Command::new(env!("CARGO_BIN_EXE_exegete"));
     let mut child = program.args(args).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let (work, begun) = (folder.at("out.json.unfinished.models"), Instant::now());
-    let done = || fs::read_dir(&work).map_or(0, |found| {
-        found.flatten().filter(|entry| entry.path().extension().is_some_and(|kind| kind == "json")).count()
-    });
+    let done = || {
+        fs::read_dir(&work).map_or(0, |found| {
+            found
+                .flatten()
+                .filter(|entry| entry.path().extension().is_some_and(|kind| kind == "json"))
+                .count()
+        })
+    };
     while done() < 2 && child.try_wait().unwrap().is_none() {
         assert!(begun.elapsed() < Duration::from_secs(60), "nothing is trained");
         std::thread::sleep(Duration::from_millis(2));
@@ -119,7 +137,8 @@ fn a_killed_run_goes_on_with_the_next_model() {
     assert_eq!(second.code, 0, "{}", second.stderr);
     let trained = second.stderr.matches("training model ").count();
     assert_eq!(trained, 21 - kept, "{}", second.stderr);
-    let items = |path: &str| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap()["items"].clone();
+    let items =
+        |path: &str| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap()["items"].clone();
     assert_eq!(items(&out), items(&whole));
     assert!(!Path::new(&work).exists() && !Path::new(&folder.at("out.json.unfinished")).exists());
 }
@@ -138,7 +157,10 @@ fn what_cannot_be_trained_is_said_by_name() {
     assert_error(&folder.test("lstm", &["--seeds", "0"]), &["--seeds 0", "from 1 to"]);
     let golden = golden("bert-sequence");
     let told = |model: &str, only: &str, said: &[&str]| {
-        assert_error(&folder.test(model, &["--only", only]), &[&[&*format!("{only} cannot run")], said].concat());
+        assert_error(
+            &folder.test(model, &["--only", only]),
+            &[&[&*format!("{only} cannot run")], said].concat(),
+        );
     };
     told(&golden, "seeds", &["holds no training.json"]);
     folder.train("equal", &["--kind", "lstm", "--attention", "uniform"]);

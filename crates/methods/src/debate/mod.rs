@@ -31,7 +31,7 @@ pub use head::{LinearHead, Reweighed, RunHead};
 pub use look::TestedText;
 pub use measure::{Measuring, measure};
 pub use place::{Parts, Place, PlaceChoice};
-pub use record::{Adversary, BINS, bin_of, Decisive, Erased, ErasedPair, ErasureShares, Tau, TextRecord};
+pub use record::{Adversary, BINS, Decisive, Erased, ErasedPair, ErasureShares, Tau, TextRecord, bin_of};
 pub use spread::{Imposed, WordSpread};
 pub use tables::{Summary, tables};
 pub use training::{Arm, ArmRecord, MeasuredTexts, WeighedAnswers};

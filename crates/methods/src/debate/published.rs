@@ -59,7 +59,8 @@ pub(super) fn table(summary: &Summary<'_>) -> Option<Table> {
             rows.push((format!("share of texts where {what} (IMDB, HAN)"), published, own));
         }
     }
-    let scores = ARMS.into_iter().map(|(what, arm, published)| (what, published, scores(summary.training, arm)));
+    let scores =
+        ARMS.into_iter().map(|(what, arm, published)| (what, published, scores(summary.training, arm)));
     let trained: Vec<_> = scores.filter(|(.., ours)| !ours.is_empty()).collect();
     if rows.is_empty() && trained.is_empty() {
         return None;

@@ -119,7 +119,12 @@ impl ArmRecord {
             lambda,
             f1: texts.positive.map(|positive| f1(&said, &texts.gold, positive)),
             accuracy: right as f64 / said.len().max(1) as f64,
-            tvd: own.probabilities.iter().zip(&base.probabilities).map(|(p, q)| total_variation(p, q)).collect(),
+            tvd: own
+                .probabilities
+                .iter()
+                .zip(&base.probabilities)
+                .map(|(p, q)| total_variation(p, q))
+                .collect(),
             jsd: own.alpha.iter().zip(&base.alpha).map(apart).collect(),
         }
     }
@@ -156,11 +161,13 @@ pub fn chosen(records: &[ArmRecord]) -> Option<&ArmRecord> {
     let adversaries = || records.iter().filter(|record| record.arm == Arm::Adversarial);
     let jsd = |record: &ArmRecord| record.mean_jsd().unwrap_or(0.0);
     let best = |found: Vec<&'_ ArmRecord>, of: &dyn Fn(&ArmRecord) -> f64| {
-        found.into_iter().fold(None, |best: Option<&ArmRecord>, record| match best {
-            Some(best) if of(best) >= of(record) => Some(best),
-            _ => Some(record),
-        })
-        .map(|record| (record.seed, record.lambda))
+        found
+            .into_iter()
+            .fold(None, |best: Option<&ArmRecord>, record| match best {
+                Some(best) if of(best) >= of(record) => Some(best),
+                _ => Some(record),
+            })
+            .map(|record| (record.seed, record.lambda))
     };
     let apart: Vec<&ArmRecord> = adversaries().filter(|record| jsd(record) > APART).collect();
     let key = match apart.is_empty() {
@@ -207,7 +214,8 @@ mod tests {
     #[test]
     fn a_record_by_hand() {
         let base = answers(&[[0.6, 0.4], [0.2, 0.8], [0.9, 0.1]], &[&[0.5, 0.5], &[1.0], &[0.7, 0.2, 0.1]]);
-        let own = answers(&[[0.7, 0.3], [0.6, 0.4], [0.1, 0.9]], &[&[1.0, 0.0], &[0.5, 0.5], &[0.2, 0.3, 0.5]]);
+        let own =
+            answers(&[[0.7, 0.3], [0.6, 0.4], [0.1, 0.9]], &[&[1.0, 0.0], &[0.5, 0.5], &[0.2, 0.3, 0.5]]);
         let texts = MeasuredTexts { gold: vec![0, 1, 1], positive: Some(1) };
         let found = ArmRecord::of((Arm::Uniform, 3, None), &base, &own, &texts);
         close("tvd", &found.tvd, &[0.1, 0.4, 0.8], Of::Size(1.0), 1e-12);
@@ -246,7 +254,8 @@ mod tests {
 
     #[test]
     fn differences_are_taken_seed_by_seed() {
-        let record = |arm, seed, accuracy| ArmRecord { arm, seed, lambda: None, ..adversary(0.0, accuracy, 0.0) };
+        let record =
+            |arm, seed, accuracy| ArmRecord { arm, seed, lambda: None, ..adversary(0.0, accuracy, 0.0) };
         let records = [
             record(Arm::Base, 0, 0.9),
             record(Arm::Base, 1, 0.7),

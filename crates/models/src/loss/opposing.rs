@@ -77,12 +77,14 @@ fn divergence(
     let largest = |range: std::ops::Range<usize>| {
         scores.value.data()[range].iter().copied().fold(f32::NEG_INFINITY, f32::max)
     };
-    let largest = (0..fixed.len()).flat_map(|b| std::iter::repeat_n(largest(segments.range(b)), segments.len(b)));
+    let largest =
+        (0..fixed.len()).flat_map(|b| std::iter::repeat_n(largest(segments.range(b)), segments.len(b)));
     let largest = Tensor::new(words, 1, largest.collect());
     let logs = fixed.iter().flat_map(|one| &one.log_alpha).map(|&log| log as f32).collect();
     let logs = Tensor::new(words, 1, logs);
     let tape = &mut forward.tape;
-    let column = |var: Var<f32>, tape: &mut exegete_engine::Tape<f32>| tape.apply(Op::Reshape(words, 1), [var]);
+    let column =
+        |var: Var<f32>, tape: &mut exegete_engine::Tape<f32>| tape.apply(Op::Reshape(words, 1), [var]);
     let (scores, alpha) = (column(scores, tape), column(alpha, tape));
     let moved = tape.apply(Op::Sub, [scores, largest.into()]); // [W, 1]
     let shares = tape.apply(Op::Unary(Unary::Exp), [moved.clone()]);
@@ -113,9 +115,10 @@ mod tests {
         let rows = [Row::new(Encoded::of_words(&Example::text("a b c")))];
         let column = |data: Vec<f32>| Var::from(Tensor::new(data.len(), 1, data));
         let weights = own[1].iter().map(|&a| a as f32).collect();
-        let kept: HashMap<Site, Kept<f32>> = [(SITES.scores, column(logs(own[1]))), (SITES.probs, column(weights))]
-            .map(|(site, var)| (site, Kept { var, slope: None, parts: Vec::new() }))
-            .into();
+        let kept: HashMap<Site, Kept<f32>> =
+            [(SITES.scores, column(logs(own[1]))), (SITES.probs, column(weights))]
+                .map(|(site, var)| (site, Kept { var, slope: None, parts: Vec::new() }))
+                .into();
         let logits = Tensor::new(1, own[0].len(), logs(own[0])).into();
         let (labels, task) = (&[Label::Class(0)], &task::CLASSIFICATION);
         let (counts, places) = (&[1][..], &[None][..]);
@@ -131,7 +134,8 @@ mod tests {
     fn the_loss_by_hand() {
         let (a, b): ([&[f64]; 2], [&[f64]; 2]) =
             ([&[0.6, 0.4], &[0.7, 0.2, 0.1]], [&[0.7, 0.3], &[0.2, 0.3, 0.5]]);
-        let found = [loss(a, b, 1e-3), loss(a, b, 1.0), loss([a[0], b[1]], [b[0], a[1]], 1.0), loss(a, a, 1.0)];
+        let found =
+            [loss(a, b, 1e-3), loss(a, b, 1.0), loss([a[0], b[1]], [b[0], a[1]], 1.0), loss(a, a, 1.0)];
         close("losses", &found, &[0.099365, 0.1 - 0.634897, 0.1 - 0.675806, 0.0], Of::Size(1.0), 1e-6);
         let wrong = loss([a[0], b[1]], [b[0], a[1]], 1e-3);
         close("the wrong way round", &[wrong], &[0.099324], Of::Size(1.0), 1e-6);

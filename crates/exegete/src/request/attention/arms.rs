@@ -16,8 +16,8 @@ use crate::methods::debate::training::{ADVERSARY_EPOCHS, LAMBDAS};
 use crate::methods::debate::{Arm, ArmRecord, Experiment, PlaceChoice};
 use anyhow::Result;
 use arm::Planned;
-pub(crate) use base::refused;
 use base::Base;
+pub(crate) use base::refused;
 use bench::Bench;
 use std::path::{Path, PathBuf};
 
@@ -83,12 +83,15 @@ pub(crate) fn run(asked: &ArmsRequest, stop: &Stop, tell: Listener<'_>) -> Resul
     let base = Base::open(asked, stop)?;
     let wants = |experiment| asked.experiments.contains(&experiment) && base.refused(experiment).is_none();
     let [uniform, seeds, guide, adversary] =
-        [Experiment::Uniform, Experiment::Seeds, Experiment::Guide, Experiment::AdversarialTraining].map(wants);
+        [Experiment::Uniform, Experiment::Seeds, Experiment::Guide, Experiment::AdversarialTraining]
+            .map(wants);
     // Guides need the adversary's weights where a model can have an adversary, whether that is asked for or not.
     let sweeps = adversary || (guide && base.refused(Experiment::AdversarialTraining).is_none());
-    let own: Vec<u64> = (base.request.seed..).take(asked.seeds).collect();
-    let others: Vec<u64> = (base.request.seed + 1..).take(asked.seeds).collect();
-    let (again, repeats) = (&own[own.len().min(1)..], &others[others.len().min(1)..]);
+    let own_seed = base.request.seed;
+    let from = |first: u64| (first..).map(move |after| own_seed.wrapping_add(after));
+    let own: Vec<u64> = from(0).take(asked.seeds).collect();
+    let others: Vec<u64> = from(1).take(asked.seeds).collect();
+    let (again, repeats) = (own.get(1..).unwrap_or_default(), others.get(1..).unwrap_or_default());
     let counts = [
         (sweeps, asked.lambdas.len()),
         (adversary, repeats.len()),
@@ -98,8 +101,8 @@ pub(crate) fn run(asked: &ArmsRequest, stop: &Stop, tell: Listener<'_>) -> Resul
     ];
     let planned = counts.into_iter().filter(|(wanted, _)| *wanted).map(|(_, count)| count).sum();
     let mut bench = Bench::new(asked, base, planned, stop)?;
-    if sweeps {
-        bench.adversaries(others[0], if adversary { repeats } else { &[] }, tell)?;
+    if let (true, Some(&first)) = (sweeps, others.first()) {
+        bench.adversaries(first, if adversary { repeats } else { &[] }, tell)?;
     }
     for &seed in again.iter().filter(|_| seeds) {
         bench.train(&Planned::new(Arm::Base, seed), None, tell)?;

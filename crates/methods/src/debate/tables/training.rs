@@ -46,7 +46,9 @@ impl Summary<'_> {
             "base: this model, then the same trained with other seeds; tvd and jsd are means over texts of the distance to this model's answers and weights; the most jsd is ln 2 = .693"
                 .into(),
         );
-        if let Some((record, lambda)) = chosen(self.training).and_then(|record| Some((record, record.lambda?))) {
+        if let Some((record, lambda)) =
+            chosen(self.training).and_then(|record| Some((record, record.lambda?)))
+        {
             table.notes.push(format!(
                 "the adversary of lambda {lambda} stands for all: mean jsd {:.3}, {:.3} below this model's score",
                 record.mean_jsd().unwrap_or(0.0),
@@ -58,8 +60,11 @@ impl Summary<'_> {
 
     /// Differences of scores, with their intervals over seeds.
     fn pairs(&self) -> Option<Table> {
-        let mut table =
-            made("training_differences", "How much better one way answers than another", &["difference", "score", "seeds"]);
+        let mut table = made(
+            "training_differences",
+            "How much better one way answers than another",
+            &["difference", "score", "seeds"],
+        );
         for (arms, what) in PAIRS {
             let found = differences(self.training, arms);
             if found.is_empty() {
@@ -90,10 +95,16 @@ impl Summary<'_> {
             Arm::Uniform => "trained with equal weights",
             _ => "adversarial training",
         };
-        let lambda = |record: &ArmRecord| record.lambda.map_or(Cell::Empty, |lambda| Cell::Word(lambda.to_string()));
+        let lambda =
+            |record: &ArmRecord| record.lambda.map_or(Cell::Empty, |lambda| Cell::Word(lambda.to_string()));
         let point = |record: &ArmRecord| {
             let what = Cell::Word(said(record.arm).to_owned());
-            Some(vec![what, lambda(record), Cell::Number(record.mean_jsd()?), Cell::Number(record.mean_tvd())])
+            Some(vec![
+                what,
+                lambda(record),
+                Cell::Number(record.mean_jsd()?),
+                Cell::Number(record.mean_tvd()),
+            ])
         };
         table.rows.extend(self.training.iter().filter(shown).filter_map(point));
         table.rows.extend(self.adversary_point());

@@ -170,7 +170,8 @@ fn cannot(
 /// How the model of a folder was trained.
 fn recorded(folder: &Path) -> Result<TrainRequest> {
     let path = folder.join("training.json");
-    let what = || format!("{}: says not how the model was trained; train it with `exegete train`", path.display());
+    let what =
+        || format!("{}: says not how the model was trained; train it with `exegete train`", path.display());
     if !path.exists() {
         bail!("{}: holds no training.json, which says how the model was trained", folder.display());
     }

@@ -59,7 +59,8 @@ impl<'a> Bench<'a> {
     pub(super) fn new(asked: &'a ArmsRequest, base: Base, planned: usize, stop: &Stop) -> Result<Self> {
         let mut driver = Driver::new(asked.resources.memory());
         driver.stop = stop.clone();
-        fs::create_dir_all(&asked.work).with_context(|| format!("{}: cannot be made", asked.work.display()))?;
+        fs::create_dir_all(&asked.work)
+            .with_context(|| format!("{}: cannot be made", asked.work.display()))?;
         let enough = |(example, _): &(Example, usize)| {
             let parts = base.place.parts(&base.model.encoded(example)?);
             Ok(parts.words >= asked.min_words && parts.names.len() > 1)
@@ -106,7 +107,9 @@ impl<'a> Bench<'a> {
             self.adversary(&fixed, first, lambda, tell)?;
         }
         let lambda = chosen(&self.records).and_then(|record| record.lambda);
-        lambda.map_or(Ok(()), |lambda| more.iter().try_for_each(|&seed| self.adversary(&fixed, seed, lambda, tell)))
+        lambda.map_or(Ok(()), |lambda| {
+            more.iter().try_for_each(|&seed| self.adversary(&fixed, seed, lambda, tell))
+        })
     }
 
     fn adversary(
@@ -134,7 +137,8 @@ impl<'a> Bench<'a> {
             (Arm::GuideBase, Some(file("base", own)?)),
         ];
         if let Some(adversary) = chosen(&self.records) {
-            let planned = Planned { lambda: adversary.lambda, ..Planned::new(Arm::Adversarial, adversary.seed) };
+            let planned =
+                Planned { lambda: adversary.lambda, ..Planned::new(Arm::Adversarial, adversary.seed) };
             let other = model::open(Some(&self.folder(&planned)), self.asked.resources.threads())?;
             let place = Place::find(&*other, &self.asked.choice)?;
             let lists = self.base.weights_of(&*other, &self.driver, &place)?;
@@ -183,7 +187,12 @@ impl<'a> Bench<'a> {
         self.asked.work.join(planned.name().replace('.', "_"))
     }
 
-    fn fit(&mut self, request: &TrainRequest, goal: Option<&OtherGoal<'_>>, tell: Listener<'_>) -> Result<()> {
+    fn fit(
+        &mut self,
+        request: &TrainRequest,
+        goal: Option<&OtherGoal<'_>>,
+        tell: Listener<'_>,
+    ) -> Result<()> {
         let warned = &mut self.warned;
         // Every arm would say the same of the same rows.
         let mut told = |notice: Notice<'_>| match notice {
@@ -218,7 +227,8 @@ impl<'a> Bench<'a> {
     /// What makes an arm what it is: how it is trained, on what, and beside which model.
     fn identity(&self, planned: &Planned<'_>, request: &TrainRequest) -> Result<String> {
         let mut asked = request.clone();
-        (asked.output, asked.resources, asked.train, asked.dev) = (None, Resources::default(), Vec::new(), None);
+        (asked.output, asked.resources, asked.train, asked.dev) =
+            (None, Resources::default(), Vec::new(), None);
         let weights = asked.small.weights.take().map(|path| content(&path)).transpose()?;
         let asked = serde_json::to_string(&asked)?;
         let own = format!("{asked} {weights:?} {:?} {}", planned.lambda, env!("CARGO_PKG_VERSION"));

@@ -47,7 +47,12 @@ impl Base {
     }
 
     /// The weights that a model gives to the words of each row.
-    pub(super) fn weights_of(&self, model: &dyn Model, driver: &Driver, place: &Place) -> Result<Vec<Vec<f64>>> {
+    pub(super) fn weights_of(
+        &self,
+        model: &dyn Model,
+        driver: &Driver,
+        place: &Place,
+    ) -> Result<Vec<Vec<f64>>> {
         let examples: Vec<Example> = self.examples().cloned().collect();
         let found = super::base::answers(model, driver, place, &examples)?;
         let list = |(example, alpha): (&Example, Vec<f64>)| {
