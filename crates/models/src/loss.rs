@@ -1,4 +1,7 @@
 mod by_token;
+mod penalty;
+
+pub use penalty::{AttentionPenalty, MarkedRows, PenaltyOver};
 
 use crate::run::Kept;
 use exegete_core::{Error, Label, Result, Row, Site, Task};
