@@ -182,5 +182,5 @@ pub(super) fn measurements(
 /// The experiments that are run: for a transformer not those that run it thousands of times a text.
 fn runs(experiment: Experiment, transformer: bool) -> bool {
     let often = matches!(experiment, Experiment::Permutation | Experiment::Adversary);
-    !experiment.trains() && !(transformer && often)
+    !(experiment.trains() || transformer && often)
 }

@@ -183,7 +183,10 @@ fn read(request: &AttentionDeceiveRequest, path: &Path, rule: &Rule) -> Result<V
         let mut row = MarkedExample { spans: Vec::new(), pairs: Vec::new(), example, place };
         let cell = cell.unwrap_or_default();
         let found = match rule {
-            Rule::List(words) => Ok(row.spans = spelled(&row.example, words)),
+            Rule::List(words) => {
+                row.spans = spelled(&row.example, words);
+                Ok(())
+            }
             Rule::Column(_) if writes => aligned(&cell).map(|pairs| row.pairs = pairs),
             Rule::Column(_) => truth(&cell, &row.example.fields).map(|spans| row.spans = spans),
             Rule::Join(_) => Ok(()),
