@@ -86,6 +86,13 @@ impl Journal {
         path.into()
     }
 
+    /// Where the run may keep models that it trains.
+    pub(crate) fn models(&self) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".models");
+        path.into()
+    }
+
     /// The end: the output, written from the results and under its own name once it is whole.
     pub(crate) fn complete(self, write: impl FnOnce(&Self, &mut Partial) -> Result<()>) -> Result<()> {
         let cannot = || format!("{}: cannot be written", self.target.display());
@@ -100,6 +107,7 @@ impl Journal {
     /// The end of a run whose lines are of no use any more.
     pub(crate) fn remove(self) -> Result<()> {
         fs::remove_file(self.answers()).ok();
+        fs::remove_dir_all(self.models()).ok();
         fs::remove_file(&self.path).with_context(|| format!("{}: cannot be removed", self.path.display()))
     }
 

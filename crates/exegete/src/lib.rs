@@ -119,7 +119,8 @@ pub mod conformance {
 /// How models are trained: see [`train::fit`].
 pub mod train {
     pub use exegete_models::loss::{
-        AttentionPenalty, Forward, MarkedRows, Objective, PenaltyOver, supervised,
+        AttentionPenalty, AttentionSites, FixedAnswer, Forward, MarkedRows, Objective, PenaltyOver, opposing,
+        supervised,
     };
     pub use exegete_models::train::{
         ClassWeights, Data, Epoch, Event, Keep, Metric, Metrics, Optimiser, Recipe, Reduction, Sample,
