@@ -49,7 +49,7 @@ fn deceive(args: &cli::AttentionLook<AttentionDeceiveRequest>, stop: &Stop) -> R
     let output = destination(args.output.as_deref(), &request.reads())?;
     let beside = output.filter(|path| is_replaceable(path)).map(|path| {
         let mut name = path.as_os_str().to_owned();
-        name.push(".unfinished");
+        name.push(".unfinished.models");
         PathBuf::from(name)
     });
     let goes_on = request.work.is_some() || beside.is_some();

@@ -1,4 +1,5 @@
 //! Restricted self-attention in a transformer: its weights, and derivatives that are exactly zero.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use exegete_core::{
     Array, Change, Driver, Edit, Encoded, Field, Model, Pick, Plan, Record, Row, Rules, Seed, Site, Span,

@@ -91,7 +91,7 @@ pub struct AttentionDeceiveRequest {
     #[arg(long, value_name = "N", default_value_t)]
     pub seed: u64,
     /// The folder that keeps every trained model; a killed run goes on there [default: with -o FILE the folder
-    /// FILE.unfinished, which is removed when the report is written].
+    /// FILE.unfinished.models, which is removed when the report is written].
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
     /// What the run may use.

@@ -6,6 +6,7 @@ use super::rows::{self, DeceiveRows};
 use super::{AttentionDeceiveRequest, DeceivePenalty};
 use crate::methods::deceive::{DrawnModel, HiddenPlace, Measurements, notices, weight_map};
 use crate::report::{Cell, Item, Picture, Provenance, Report, SCHEMA, Shape, Table};
+use crate::request::cost::duration;
 use crate::request::{Listener, Notice, Stop, check_stop, needed, record, refuse_reads};
 use crate::{Card, Example, Spent, partial};
 use anyhow::{Context, Result, bail};
@@ -278,11 +279,7 @@ impl DeceiveRun<'_> {
 /// How far the run is, in one line.
 fn said(done: usize, all: usize, arm: Arm, result: &ArmResult, seconds_left: f64) -> String {
     let mass = result.mass.map_or_else(String::new, |mass| format!(", mass {mass:.4}"));
-    let left = match (done == all, seconds_left) {
-        (true, _) => String::new(),
-        (false, left) if left < 90.0 => format!("; about {left:.0} s left"),
-        (false, left) => format!("; about {:.0} min left", left / 60.0),
-    };
+    let left = if done == all { String::new() } else { format!("; about {} left", duration(seconds_left)) };
     format!("{done} of {all} models ({}): accuracy {:.4}{mass}{left}", arm.said(), result.accuracy)
 }
 
