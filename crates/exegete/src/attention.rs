@@ -4,20 +4,25 @@ use crate::cli::{self, ReportFormat};
 use crate::journal::Journal;
 use crate::output::{destination, is_replaceable, report};
 use crate::progress;
-use crate::stop::after_texts;
+use crate::stop::{Stopped, after_texts, is_stop};
 use anyhow::{Context, Result, ensure};
 use exegete::methods::debate::TextRecord;
 use exegete::render::Format;
 use exegete::report::{Item, Report};
+use exegete::request::attention::deceive::{self, AttentionDeceiveRequest};
 use exegete::request::attention::test::{self, AttentionTest};
 use exegete::request::attention::{heads, norms, words};
 use exegete::request::{Listener, Notice, Read, Stop};
 use exegete::sha256_hex;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
 
 /// Runs `exegete attention …`.
 pub(crate) fn run(about: &cli::Attention, stop: &Stop) -> Result<()> {
     match about {
         cli::Attention::Test(args) => test(args, stop),
+        cli::Attention::Deceive(args) => deceive(args, stop),
         cli::Attention::Heads(args) => look(args, &args.request.reads(), stop, heads::run),
         cli::Attention::Norms(args) => look(args, &args.request.reads(), stop, norms::run),
         cli::Attention::Words(args) => look(args, &args.request.reads(), stop, words::run),
@@ -36,6 +41,44 @@ fn look<R: clap::Args>(
     let found = run(&args.request, stop, &mut |notice| progress.show(notice));
     progress.finish();
     report::write(&written(found?, args.format), args.format, output)
+}
+
+/// Runs `exegete attention deceive`. Its models stay in the folder of `--work`, else until the report is written.
+fn deceive(args: &cli::AttentionLook<AttentionDeceiveRequest>, stop: &Stop) -> Result<()> {
+    let request = &args.request;
+    let output = destination(args.output.as_deref(), &request.reads())?;
+    let beside = output.filter(|path| is_replaceable(path)).map(|path| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".unfinished.models");
+        PathBuf::from(name)
+    });
+    let goes_on = request.work.is_some() || beside.is_some();
+    let work = request
+        .work
+        .clone()
+        .or(beside)
+        .unwrap_or_else(|| std::env::temp_dir().join(format!("exegete-deceive-{}", std::process::id())));
+    let progress = progress::models();
+    let found = deceive::run(request, &work, stop, &mut |notice| progress.show(notice));
+    progress.finish();
+    let written = match found {
+        Ok(found) => report::write(&written(found, args.format), args.format, output),
+        Err(error) if is_stop(&error) && goes_on => {
+            return Err(Stopped("stopped; the same command goes on".to_owned()).into());
+        }
+        Err(error) if is_stop(&error) => {
+            Err(Stopped("stopped; with -o FILE or --work DIR the same command could go on".to_owned()).into())
+        }
+        Err(error) => Err(error),
+    };
+    // What a failed run trained is worth keeping where the same command finds it again.
+    if request.work.is_none() && (written.is_ok() || !goes_on) {
+        fs::remove_dir_all(&work).or_else(|error| match error.kind() {
+            ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        })?;
+    }
+    written
 }
 
 /// Runs `exegete attention test`.

@@ -4,6 +4,7 @@ mod pace;
 
 use exegete::Advance;
 use exegete::request::Notice;
+use exegete::train::Event;
 use indicatif::{ProgressBar, ProgressStyle};
 use pace::Pace;
 use std::cell::RefCell;
@@ -67,6 +68,11 @@ pub(crate) fn texts() -> Progress {
     Progress::new("{bar:40} {percent:>3} %  {pos} of {len} texts, {eta} left")
 }
 
+/// How far the training of one of several models is, or the work on texts between.
+pub(crate) fn models() -> Progress {
+    Progress::new("{bar:40} {percent:>3} %  {msg}, {eta} left")
+}
+
 /// A count of the rows that a model ran, for work whose end nobody knows.
 pub(crate) fn rows() -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
@@ -84,12 +90,13 @@ pub(crate) fn advance_rows(bar: &ProgressBar, advance: Advance) {
     bar.tick();
 }
 
-/// Says sentences and moves a bar; how training is shown is the business of that command.
+/// Says sentences and moves a bar; what training measures is the business of that command.
 pub(crate) fn show(bar: &ProgressBar, notice: Notice<'_>) {
     match notice {
         Notice::Read { .. } => {}
         Notice::Texts(done, total) => advance(bar, done as u64, total as u64),
         Notice::Stage(name) => bar.set_message(name.to_owned()),
+        Notice::Training(Event::Step { done, total, .. }) => advance(bar, *done as u64, *total as u64),
         Notice::Training(_) => {}
         Notice::Warning(_) | Notice::Note(_) => bar.suspend(|| say(notice)),
     }

@@ -83,7 +83,7 @@ fn spread(units: &[f32]) -> Spread {
 }
 
 /// −Σ p log₂ p with p the shares of sizes; 0 where there is nothing.
-fn entropy(values: &[f64]) -> f64 {
+pub(crate) fn entropy(values: &[f64]) -> f64 {
     let total: f64 = values.iter().map(|v| v.abs()).sum();
     let term = |v: &f64| {
         let p = v.abs() / total;

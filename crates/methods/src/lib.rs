@@ -19,6 +19,7 @@ mod corpus;
 mod cost;
 pub mod data;
 pub mod debate;
+pub mod deceive;
 mod decision;
 mod effort;
 pub mod evidence;

@@ -39,6 +39,8 @@ pub enum Stream {
     Triggers = 205,
     /// Pairs of tokens that a picture shows.
     TokenPairs = 206,
+    /// The order in which sentences are joined to texts, and which texts are looked at more closely.
+    JoinedSentences = 208,
     /// Resamples of an experiment's texts, one stream a statistic from here on.
     Resamples = 301,
     /// Parameters of a randomised model, one stream a part of the model from here on.
@@ -71,11 +73,13 @@ pub enum Stream {
     ErasureOrders = 1 << 52,
     /// Resamples of what is measured about each head, one stream a statistic from here on.
     HeadResamples = 1 << 53,
+    /// Resamples of what notices a deception, two streams a statistic from here on.
+    NoticeResamples = 1 << 56,
 }
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 34] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -92,6 +96,7 @@ impl Stream {
         Self::Hotflip,
         Self::Triggers,
         Self::TokenPairs,
+        Self::JoinedSentences,
         Self::Resamples,
         Self::Parameters,
         Self::Scores,
@@ -108,6 +113,7 @@ impl Stream {
         Self::ErasedWords,
         Self::ErasureOrders,
         Self::HeadResamples,
+        Self::NoticeResamples,
     ];
 
     /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
@@ -147,6 +153,7 @@ mod tests {
             Stream::ErasedWords,
             Stream::ErasureOrders,
             Stream::HeadResamples,
+            Stream::NoticeResamples,
         ];
         assert!(
             Stream::ALL.ends_with(&many),

@@ -1,5 +1,6 @@
 mod by_token;
 mod opposing;
+mod penalty;
 
 use crate::run::Kept;
 use exegete_core::{Error, Label, Result, Row, Site, Task};
@@ -8,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use opposing::{AttentionSites, FixedAnswer, opposing};
+pub use penalty::{AttentionPenalty, MarkedRows, PenaltyOver};
 
 /// What a forward run left for a loss to be computed from.
 pub struct Forward<'a, T> {

@@ -1,5 +1,6 @@
 use super::{ReportFormat, report_format};
 use clap::{Args, Subcommand};
+use exegete::request::attention::deceive::AttentionDeceiveRequest;
 use exegete::request::attention::heads::AttentionHeadsRequest;
 use exegete::request::attention::norms::AttentionNormsRequest;
 use exegete::request::attention::test::AttentionTestRequest;
@@ -11,6 +12,8 @@ use std::path::PathBuf;
 pub(crate) enum Attention {
     /// Run the published experiments on a model: is its attention an explanation of what it says?
     Test(Box<AttentionTest>),
+    /// Train models that hide from their attention what they read, and say what notices it.
+    Deceive(Box<AttentionLook<AttentionDeceiveRequest>>),
     /// Say what each head of a transformer does: where it looks, which relations it follows, what is lost without it.
     Heads(Box<AttentionLook<AttentionHeadsRequest>>),
     /// Hold the weights of heads against the length of the vectors that they move.

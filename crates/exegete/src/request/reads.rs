@@ -2,6 +2,7 @@
 
 use super::again::AgainRequest;
 use super::attention::CorpusOptions;
+use super::attention::deceive::AttentionDeceiveRequest;
 use super::attention::heads::AttentionHeadsRequest;
 use super::attention::norms::AttentionNormsRequest;
 use super::attention::test::AttentionTestRequest;
@@ -70,6 +71,22 @@ impl AttentionTestRequest {
     pub fn reads(&self) -> Vec<Read<'_>> {
         let trained = [named("--train", self.train.as_deref()), named("--dev", self.dev.as_deref())].concat();
         [named("--input", self.input.as_deref()), trained, model(self.model.as_deref())].concat()
+    }
+}
+
+impl AttentionDeceiveRequest {
+    /// Its files by option.
+    pub fn reads(&self) -> Vec<Read<'_>> {
+        let words = self.impermissible.as_deref().map(Path::new).filter(|path| path.is_file());
+        [
+            named("--train", self.train.as_deref()),
+            named("--dev", self.dev.as_deref()),
+            named("--impermissible", words),
+            named("--join", self.join.as_deref()),
+            named("--vectors", self.vectors.as_deref()),
+            model(self.model.as_deref()),
+        ]
+        .concat()
     }
 }
 

@@ -6,8 +6,10 @@ mod rows;
 mod small;
 
 use super::{Listener, Notice, Resources, Stop, model, needed, refuse_reads};
-use crate::train::{Data, Epoch, Event, Metric, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun, fit};
-use crate::{Error, Example, Model, partial};
+use crate::train::{
+    Data, Epoch, Event, Metric, Reduction, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun, fit,
+};
+use crate::{Edit, Encoded, Error, Example, Model, partial};
 use anyhow::{Context, Result, bail};
 pub use choices::{TrainKeep, TrainLoss, TrainMetric, TrainOptimiser, TrainSchedule};
 use clap::Args;
@@ -204,9 +206,21 @@ pub(crate) struct OtherGoal<'a> {
     pub(crate) loss: &'a dyn Fn(&dyn Model, &Data) -> Result<TrainingLoss>,
 }
 
+/// How texts are read and their losses counted, where it is not as the kind of model has it.
+#[derive(Default)]
+pub(crate) struct OtherReading<'a> {
+    /// How the losses of a batch's rows become one.
+    pub(crate) reduction: Option<Reduction>,
+    /// What is changed inside the model whenever it reads a text, in training and measuring.
+    pub(crate) edits: Option<TextEdits<'a>>,
+}
+
+/// What is changed inside a model when it reads a text.
+pub(crate) type TextEdits<'a> = &'a dyn Fn(&dyn Model, &Encoded) -> Result<Vec<Edit>>;
+
 /// Trains; what was measured after each epoch. The model and `training.json` are in the output folder then.
 pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Vec<Epoch>> {
-    trained(request, None, stop, tell)
+    trained(request, None, &OtherReading::default(), stop, tell)
 }
 
 /// The same towards another goal.
@@ -216,12 +230,24 @@ pub(crate) fn run_with(
     stop: &Stop,
     tell: Listener<'_>,
 ) -> Result<Vec<Epoch>> {
-    trained(request, Some(goal), stop, tell)
+    trained(request, Some(goal), &OtherReading::default(), stop, tell)
+}
+
+/// The same where texts are read otherwise. The name of the goal must say that too.
+pub(crate) fn run_reading(
+    request: &TrainRequest,
+    goal: &OtherGoal<'_>,
+    reading: &OtherReading<'_>,
+    stop: &Stop,
+    tell: Listener<'_>,
+) -> Result<Vec<Epoch>> {
+    trained(request, Some(goal), reading, stop, tell)
 }
 
 fn trained(
     request: &TrainRequest,
     goal: Option<&OtherGoal<'_>>,
+    reading: &OtherReading<'_>,
     stop: &Stop,
     tell: Listener<'_>,
 ) -> Result<Vec<Epoch>> {
@@ -234,12 +260,18 @@ fn trained(
     let excluded = rows.exclude(request, tell)?;
     rows.warn_of_leaks(request, tell);
     let head = TrainedHead { task: rows.task, labels: rows.labels.clone() };
-    let plan = TrainPlan::new(request, &rows, goal.map(|goal| goal.metric))?;
+    let mut plan = TrainPlan::new(request, &rows, goal.map(|goal| goal.metric))?;
+    plan.settings.reduction = reading.reduction.unwrap_or(plan.settings.reduction);
     tell(Notice::Note(&plan.said()));
     let small = request.small.start(request, &rows, tell)?;
     let start = start(request, small, folder)?;
     let mut trainer = Trainer::new(&start, &head, plan.settings.clone(), TrainingLoss::default())?;
-    let data = rows.data(&trainer)?;
+    let mut data = rows.data(&trainer)?;
+    if let Some(edits) = reading.edits {
+        for sample in data.train.iter_mut().chain(&mut data.dev) {
+            sample.row.edits = edits(trainer.model(), &sample.row.encoded)?;
+        }
+    }
     if let Some(goal) = goal {
         trainer.pursue((goal.loss)(trainer.model(), &data)?);
     }

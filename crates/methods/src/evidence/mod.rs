@@ -20,7 +20,7 @@ mod leave_one_out;
 mod noisy;
 mod pool;
 mod randomisation;
-mod ranking;
+pub(crate) mod ranking;
 mod sensitivity;
 pub(crate) mod sentence;
 mod stability;

@@ -98,7 +98,8 @@ impl<T: Scalar> Seq2seq<T> {
             let more = after < range.end;
             more.then(|| (!own[step]).then(|| read[after]))
         };
-        let written = self.written(run.tape.context(), run.rows(), told)?;
+        let plain: Vec<Row> = run.rows().iter().map(|row| Row::new(row.encoded.clone())).collect();
+        let written = self.written(run.tape.context(), &plain, None, told)?;
         for (row, words) in written.iter().enumerate() {
             let range = target.segments.range(row);
             for step in (1..range.len()).filter(|&step| own[step - 1]) {
@@ -109,26 +110,31 @@ impl<T: Scalar> Seq2seq<T> {
     }
 
     /// The likeliest word at each place of each row, of several the one of the lowest number. `next` says, by row, step and the
-    /// word found there, whether the row goes on, and what is read next where it is not that word.
+    /// word found there, whether the row goes on, and what is read next where it is not that word. Rows with edits bring the
+    /// places that these are about: no row then goes on beyond its target.
     fn written(
         &self,
         ctx: &Arc<Context<T>>,
         rows: &[Row],
+        target: Option<&Target>,
         next: impl Fn(usize, usize, usize) -> Option<Option<usize>>,
     ) -> Result<Vec<Vec<usize>>> {
         let plan = Plan::default();
-        let plain: Vec<Row> = rows.iter().map(|row| Row::new(row.encoded.clone())).collect();
-        let run = &mut Run::new(ctx.clone(), &self.sites, Request::new(&plain, &plan))?;
+        let run = &mut Run::new(ctx.clone(), &self.sites, Request::new(rows, &plan))?;
         let source = FieldTokens::of(run.rows(), 0)?;
         let states = self.encode(run, &source)?;
-        let mut writing = self.decoder.begin(run, &source.content, states, (0, 0))?;
+        let totals = target.map_or((0, 0), |target| (target.segments.total(), target.weights.total()));
+        let mut writing = self.decoder.begin(run, &source.content, states, totals)?;
         let mut written = vec![Vec::new(); rows.len()];
         let mut running: Vec<usize> = (0..rows.len()).collect();
         let mut words = vec![START as usize; rows.len()];
         for step in 0.. {
             let table = run.param(&self.target); // [V, d]
             let y = run.tape.apply(Op::Gather(words.as_slice().into()), [table]); // [n, d]
-            let place = StepPlace { tokens: (0..running.len()).collect(), weights: Arc::from([]) };
+            let place = match target {
+                Some(target) => target.place(&running, step, &source.content.segments),
+                None => StepPlace { tokens: (0..running.len()).collect(), weights: Arc::from([]) },
+            };
             let read = self.decoder.step(run, &mut writing, &place, y);
             let logits = self.decoder.logits(run, read).value; // [n, V]
             let mut still = Vec::new();
@@ -228,7 +234,7 @@ impl<T: Scalar> Network<T> for Seq2seq<T> {
         let row = Row::new(encoded.clone());
         let until =
             |_: usize, step: usize, best: usize| (best != END as usize && step + 1 < most).then_some(None);
-        let written = ctx.install(|| self.written(ctx, &[row], until))?.swap_remove(0);
+        let written = ctx.install(|| self.written(ctx, &[row], None, until))?.swap_remove(0);
         let mut encoded = encoded;
         encoded.tokens.extend(written.into_iter().map(|id| written_token(id as u32)));
         Ok(encoded)
@@ -240,7 +246,8 @@ impl<T: Scalar> Network<T> for Seq2seq<T> {
             return Err(no_target(row));
         }
         let until = |row: usize, step: usize, _: usize| (step + 1 < lengths[row]).then_some(None);
-        ctx.install(|| self.written(ctx, rows, until)).map(Some)
+        let target = Target::of(rows)?;
+        ctx.install(|| self.written(ctx, rows, Some(&target), until)).map(Some)
     }
 }
 

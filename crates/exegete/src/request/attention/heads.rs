@@ -223,7 +223,7 @@ impl Asked<'_, '_> {
 }
 
 /// The sentences of a treebank.
-fn sentences(path: &Path, limit: Option<usize>) -> Result<Vec<TreeSentence>> {
+pub(super) fn sentences(path: &Path, limit: Option<usize>) -> Result<Vec<TreeSentence>> {
     let (mut lines, _) = Lines::open(path)?;
     let (mut reader, mut found, mut last) = (ConlluReader::default(), Vec::new(), 0);
     while limit.is_none_or(|limit| found.len() < limit)
