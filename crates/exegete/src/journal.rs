@@ -86,6 +86,13 @@ impl Journal {
         path.into()
     }
 
+    /// The folder in which the run may keep the models that it trains.
+    pub(crate) fn models(&self) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".models");
+        path.into()
+    }
+
     /// The end: the output, written from the results and under its own name once it is whole.
     pub(crate) fn complete(self, write: impl FnOnce(&Self, &mut Partial) -> Result<()>) -> Result<()> {
         let cannot = || format!("{}: cannot be written", self.target.display());
@@ -100,12 +107,14 @@ impl Journal {
     /// The end of a run whose lines are of no use any more.
     pub(crate) fn remove(self) -> Result<()> {
         fs::remove_file(self.answers()).ok();
+        fs::remove_dir_all(self.models()).ok();
         fs::remove_file(&self.path).with_context(|| format!("{}: cannot be removed", self.path.display()))
     }
 
     /// The end of a run that did not come to its end: a file without any finished text would only be in the way.
     pub(crate) fn leave(self) -> Result<()> {
-        if self.finished.is_empty() && !self.answers().exists() { self.remove() } else { Ok(()) }
+        let kept = self.answers().exists() || self.models().exists();
+        if self.finished.is_empty() && !kept { self.remove() } else { Ok(()) }
     }
 }
 

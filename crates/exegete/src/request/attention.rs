@@ -1,6 +1,7 @@
 //! The requests of `exegete attention …`: what the attention of a model is worth.
 
 mod corpus;
+pub mod debate;
 pub mod heads;
 pub mod norms;
 pub mod test;

@@ -2,6 +2,7 @@
 
 mod library;
 
+use super::attention::debate::AttentionDebateRequest;
 use super::attention::heads::AttentionHeadsRequest;
 use super::attention::norms::AttentionNormsRequest;
 use super::attention::test::AttentionTestRequest;
@@ -77,6 +78,13 @@ impl EvalRequest {
 
 impl AttentionTestRequest {
     /// Every file that it names, the model aside, but for the standard input.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+impl AttentionDebateRequest {
+    /// Every file that it names, but for the standard input.
     pub(super) fn named_files(&self) -> Vec<Read<'_>> {
         named(self.reads())
     }

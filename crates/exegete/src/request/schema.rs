@@ -1,5 +1,6 @@
 //! The JSON Schema of every request.
 
+use super::attention::debate::AttentionDebateRequest;
 use super::attention::heads::AttentionHeadsRequest;
 use super::attention::norms::AttentionNormsRequest;
 use super::attention::test::AttentionTestRequest;
@@ -24,10 +25,11 @@ use serde_json::Value;
 pub type MakeSchema = fn() -> Value;
 
 /// Every name that [`json_schema`] knows, with what makes its schema.
-pub const SCHEMAS: [(&str, MakeSchema); 16] = [
+pub const SCHEMAS: [(&str, MakeSchema); 17] = [
     ("explain", of::<ExplainRequest>),
     ("eval", of::<EvalRequest>),
     ("attention test", of::<AttentionTestRequest>),
+    ("attention debate", of::<AttentionDebateRequest>),
     ("attention heads", of::<AttentionHeadsRequest>),
     ("attention norms", of::<AttentionNormsRequest>),
     ("attention words", of::<AttentionWordsRequest>),
@@ -102,6 +104,7 @@ mod tests {
         check::<ExplainRequest>();
         check::<EvalRequest>();
         check::<AttentionTestRequest>();
+        check::<AttentionDebateRequest>();
         check::<AttentionHeadsRequest>();
         check::<AttentionNormsRequest>();
         check::<AttentionWordsRequest>();

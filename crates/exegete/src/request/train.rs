@@ -183,6 +183,16 @@ impl Default for TrainRequest {
 
 /// Trains; what was measured after each epoch. The model and `training.json` are in the output folder then.
 pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Vec<Epoch>> {
+    run_then(request, stop, tell, &mut |_| Ok(()))
+}
+
+/// The same; before `training.json` is written, a function gets the trainer as the last epoch left it.
+pub(super) fn run_then(
+    request: &TrainRequest,
+    stop: &Stop,
+    tell: Listener<'_>,
+    ended: &mut dyn FnMut(&Trainer) -> Result<()>,
+) -> Result<Vec<Epoch>> {
     let folder = model::folder(request.model.as_deref(), TRAINS)?;
     let output = needed(&request.output, "training needs a folder to write; give -o DIR")?;
     request.resources.check()?;
@@ -220,6 +230,7 @@ pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Ve
         tell(Notice::Training(event));
         Ok(())
     })?;
+    ended(&trainer)?;
     write_report(request, &plan, output, &data, &head, excluded, &epochs)?;
     Ok(epochs)
 }

@@ -3,6 +3,7 @@
 
 mod again;
 mod attention;
+mod attention_debate;
 mod attention_heads;
 mod bad_input;
 mod bad_model;

@@ -22,7 +22,10 @@ mod published;
 mod record;
 pub mod share;
 pub mod spread;
+pub mod seeds;
 mod tables;
+pub mod truth;
+pub mod verdict;
 
 pub use experiment::Experiment;
 pub use head::{LinearHead, Reweighed, RunHead};
@@ -31,4 +34,5 @@ pub use measure::{Measuring, measure};
 pub use place::{Parts, Place, PlaceChoice};
 pub use record::{Adversary, BINS, Decisive, Erased, ErasedPair, ErasureShares, Tau, TextRecord};
 pub use spread::{Imposed, WordSpread};
-pub use tables::{Summary, tables};
+pub use tables::{KindSummary, Summary, kinds_table, side_by_side, tables, truth_table};
+pub use published::over_kinds;

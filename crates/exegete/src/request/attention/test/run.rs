@@ -4,12 +4,12 @@ use super::{AttentionRow, AttentionTestRequest};
 use crate::methods::debate::{
     Experiment, Measuring, Place, Summary, TestedText, TextRecord, measure, tables,
 };
-use crate::report::{Cell, Item, Provenance, RecordedFile, Report, SCHEMA, Table};
+use crate::report::{Cell, Item, Provenance, RecordedFile, Report, Rows, SCHEMA, Table};
 use crate::request::input::TextReader;
 use crate::request::{
     AddressOptions, Listener, Notice, Stop, check_stop, model, needed, record, say_going_on,
 };
-use crate::{Driver, Model, Predictions, Row, Scores};
+use crate::{Driver, Model, Predictions, Row, Scores, Spent};
 use anyhow::{Result, bail};
 use std::sync::Arc;
 use std::time::Instant;
@@ -105,6 +105,34 @@ impl AttentionTest<'_> {
         &*self.model
     }
 
+    /// The texts that are tested.
+    pub(in crate::request::attention) fn texts(&self) -> &[TestedText] {
+        &self.texts
+    }
+
+    /// What was left out, and why.
+    pub(in crate::request::attention) fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// What it took so far.
+    pub(in crate::request::attention) fn spent(&self) -> Spent {
+        self.driver.spent()
+    }
+
+    /// What records come to.
+    pub(in crate::request::attention) fn tables(&self, records: &[TextRecord]) -> (Rows, Vec<Table>) {
+        let card = self.model.card();
+        tables(&Summary {
+            records,
+            labels: &card.labels,
+            experiments: &self.experiments,
+            family: &card.family,
+            noun: self.place.noun(),
+            seed: self.request.seed,
+        })
+    }
+
     /// How many texts are tested.
     pub fn len(&self) -> usize {
         self.texts.len()
@@ -145,14 +173,7 @@ impl AttentionTest<'_> {
     /// The rows and tables of what was found.
     pub fn report(&self, records: &[TextRecord]) -> Report {
         let card = self.model.card();
-        let (mut rows, found) = tables(&Summary {
-            records,
-            labels: &card.labels,
-            experiments: &self.experiments,
-            family: &card.family,
-            noun: self.place.noun(),
-            seed: self.request.seed,
-        });
+        let (mut rows, found) = self.tables(records);
         rows.notes.extend(self.left_out.iter().cloned());
         rows.notes.push(self.setting());
         let refused = (!self.refused.is_empty()).then(|| refused(&self.refused));

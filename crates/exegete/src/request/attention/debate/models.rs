@@ -1,0 +1,184 @@
+//! One model of the debate: trained, kept, and run through the experiments.
+
+use super::super::test::{self, AttentionTestRequest};
+use super::{AttentionDebateRequest, DebatedKind};
+use crate::methods::debate::{Experiment, TextRecord};
+use crate::request::train::{self, SmallRequest, TrainRequest};
+use crate::Spent;
+use crate::request::{Listener, Stop};
+use crate::train::Epoch;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What was found about one trained model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DebatedModel {
+    /// How well the model of the best epoch answers the tested rows: F1, above two classes accuracy.
+    pub figure: f64,
+    /// The same of the model that was trained alike with equal weights; of the base alone.
+    pub uniform: Option<f64>,
+    /// Every experiment on the model of the best epoch, one record a text.
+    pub best: Vec<TextRecord>,
+    /// The correlations of the model of the last epoch.
+    pub last: Vec<TextRecord>,
+    /// Rows that were run forward for all of it, but for training.
+    pub forward_rows: usize,
+    /// Rows that were run backward.
+    pub backward_rows: usize,
+}
+
+/// Where models are trained, and from what.
+pub(super) struct ModelFolder<'a> {
+    pub(super) request: &'a AttentionDebateRequest,
+    pub(super) folder: &'a Path,
+    pub(super) train: PathBuf,
+    pub(super) dev: PathBuf,
+}
+
+/// What a model of the debate is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ModelChoice<'a> {
+    pub(super) kind: &'a DebatedKind,
+    pub(super) seed: u64,
+    /// Whether its uniform twin is trained too.
+    pub(super) is_base: bool,
+}
+
+/// Sizes of the models of generated rows.
+const GENERATED_EMBEDDING: usize = 50;
+const GENERATED_HIDDEN: usize = 32;
+
+impl ModelFolder<'_> {
+    /// Trains a model, unless an earlier run did, and runs the experiments on it.
+    pub(super) fn find(
+        &self,
+        choice: ModelChoice<'_>,
+        stop: &Stop,
+        tell: Listener<'_>,
+    ) -> Result<DebatedModel> {
+        let ModelChoice { kind, seed, is_base } = choice;
+        let figure = self.trained(kind, seed, Some(&self.last(kind, seed)), stop, tell)?;
+        let equal = DebatedKind { kind: kind.kind.clone(), attention: "uniform".to_owned() };
+        let uniform = is_base.then(|| self.trained(&equal, seed, None, stop, tell)).transpose()?;
+        let (best, first) = self.measured(&self.best(kind, seed), None, seed, stop, tell)?;
+        let correlation = Some(vec![Experiment::Correlation.name().to_owned()]);
+        let (last, second) = self.measured(&self.last(kind, seed), correlation, seed, stop, tell)?;
+        let forward_rows = first.forward_rows + second.forward_rows;
+        let backward_rows = first.backward_rows + second.backward_rows;
+        Ok(DebatedModel { figure, uniform, best, last, forward_rows, backward_rows })
+    }
+
+    /// The experiments on a model that was trained.
+    pub(super) fn test(&self, model: PathBuf, only: Option<Vec<String>>, seed: u64) -> AttentionTestRequest {
+        let AttentionDebateRequest { text_column, pair_column, no_header, min_words, resources, .. } =
+            self.request;
+        AttentionTestRequest {
+            input: Some(self.dev.clone()),
+            text_column: text_column.clone(),
+            pair_column: pair_column.clone(),
+            no_header: *no_header,
+            model: Some(model),
+            only,
+            min_words: *min_words,
+            seed,
+            resources: *resources,
+            ..AttentionTestRequest::default()
+        }
+    }
+
+    /// The folder of a model as its best epoch left it.
+    pub(super) fn best(&self, kind: &DebatedKind, seed: u64) -> PathBuf {
+        self.folder.join(format!("{}-{}-{seed}", kind.kind, kind.attention))
+    }
+
+    /// The folder of a model as its last epoch left it.
+    pub(super) fn last(&self, kind: &DebatedKind, seed: u64) -> PathBuf {
+        self.folder.join(format!("{}-{}-{seed}-last", kind.kind, kind.attention))
+    }
+
+    fn measured(
+        &self,
+        model: &Path,
+        only: Option<Vec<String>>,
+        seed: u64,
+        stop: &Stop,
+        tell: Listener<'_>,
+    ) -> Result<(Vec<TextRecord>, Spent)> {
+        let request = self.test(model.to_owned(), only, seed);
+        let test = test::open(&request, stop, tell)?;
+        let records = test.measure(Vec::new(), tell, &mut |_| Ok(()))?;
+        Ok((records, test.spent()))
+    }
+
+    /// Trains a model, unless that was done; what its best epoch reached.
+    fn trained(
+        &self,
+        kind: &DebatedKind,
+        seed: u64,
+        last: Option<&Path>,
+        stop: &Stop,
+        tell: Listener<'_>,
+    ) -> Result<f64> {
+        let output = self.best(kind, seed);
+        let described = output.join("training.json");
+        if !described.exists() {
+            let request = self.training(kind, seed, output);
+            train::run_then(&request, stop, tell, &mut |trainer| match last {
+                Some(folder) => Ok(trainer.save(folder)?),
+                None => Ok(()),
+            })?;
+        }
+        let damaged = || format!("{}: is damaged; remove it to train again", described.display());
+        let training: Training = serde_json::from_slice(&fs::read(&described)?).with_context(damaged)?;
+        training.figure().with_context(damaged)
+    }
+
+    fn training(&self, kind: &DebatedKind, seed: u64, output: PathBuf) -> TrainRequest {
+        let AttentionDebateRequest { text_column, pair_column, label_column, positive, .. } =
+            self.request.clone();
+        let AttentionDebateRequest { embedding, hidden, epochs, vectors, no_header, resources, .. } =
+            self.request.clone();
+        let own = |size: usize| self.request.generates().then_some(size);
+        TrainRequest {
+            train: vec![self.train.clone()],
+            dev: Some(self.dev.clone()),
+            output: Some(output),
+            overwrite: true,
+            small: SmallRequest {
+                kind: Some(kind.kind.clone()),
+                attention: Some(kind.attention.clone()),
+                embedding: embedding.or(own(GENERATED_EMBEDDING).filter(|_| vectors.is_none())),
+                hidden: hidden.or(own(GENERATED_HIDDEN)),
+                vectors,
+                ..SmallRequest::default()
+            },
+            text_column,
+            pair_column,
+            label_column,
+            no_header,
+            positive,
+            epochs,
+            seed,
+            resources,
+            ..TrainRequest::default()
+        }
+    }
+}
+
+/// What is read of `training.json`.
+#[derive(Deserialize)]
+struct Training {
+    labels: Vec<String>,
+    best_epoch: usize,
+    epochs: Vec<Epoch>,
+}
+
+impl Training {
+    /// F1 of the best epoch on the tested rows, above two classes accuracy.
+    fn figure(&self) -> Option<f64> {
+        let best = self.epochs.iter().find(|epoch| epoch.epoch == self.best_epoch)?.dev?;
+        if self.labels.len() == 2 { best.f1 } else { best.accuracy }
+    }
+}
