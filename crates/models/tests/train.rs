@@ -640,7 +640,7 @@ fn sharpened(probs: Site, weight: f32) -> TrainingLoss {
         let penalties = forward.tape.apply(Op::Linear, [own.into(), squares]); // [B, 1]
         Ok(forward.tape.apply(Op::Add, [losses, penalties]))
     };
-    TrainingLoss { reads: vec![probs], losses: Box::new(losses) }
+    TrainingLoss { name: format!("sharpness {weight}"), reads: vec![probs], losses: Box::new(losses) }
 }
 
 fn extended(goal: TrainingLoss, settings: TrainingSettings) -> Trainer {
@@ -670,11 +670,61 @@ fn an_objective_can_be_extended() {
     assert!(plain.0.len() == 6 && penalised.0.len() == 6);
     assert!(penalised.0.iter().zip(&plain.0).all(|(with, without)| with > without), "a row has no penalty");
     assert!(penalised.1 < plain.1 && plain.1 < rewarded.1, "{penalised:?} {plain:?} {rewarded:?}");
-    let unasked = TrainingLoss { reads: Vec::new(), losses: sharpened(probs, 1.0).losses };
+    let unasked = TrainingLoss { reads: Vec::new(), ..sharpened(probs, 1.0) };
     let trainer = extended(unasked, self::plain());
     let rows = samples(&trainer, &separable(3));
     let error = trainer.gradient(&rows.iter().collect::<Vec<_>>(), &[0; 3]).unwrap_err().to_string();
     assert!(error.contains("layer.0.attn.probs"), "{error}");
+}
+
+/// The best epoch can be the one of the lowest goal, over rows held out or over its own steps, and a state says what it was for.
+#[test]
+fn the_best_epoch_is_chosen_by_the_goal_and_a_run_keeps_its_goal() {
+    let probs: Site = "layer.0.attn.probs".parse().unwrap();
+    let (rows, dev) = (separable(12), separable(9));
+    let fitted = |weight: f32, metric: Metric, dev: &[Labelled], output: &Path, stop_after: usize| {
+        // A rate at which losses go up and down.
+        let settings = TrainingSettings { rate: 2e-2, epochs: 6, batch: 4, patience: Some(6), ..plain() };
+        let mut trainer = extended(sharpened(probs, weight), settings);
+        let data = Data { train: samples(&trainer, &rows), dev: samples(&trainer, dev) };
+        let run = TrainingRun { output, save_every: 1, metric, stop: Arc::default() };
+        let epochs = fit(&mut trainer, &data, &run, &mut |event| match event {
+            Event::Step { done, .. } if *done == stop_after => Err(exegete_core::Error::Stopped),
+            _ => Ok(()),
+        });
+        epochs.map(|epochs| (epochs, trainer.gradient(&data.dev.iter().collect::<Vec<_>>(), &[0; 9][..dev.len()])))
+    };
+    type Read = fn(&Epoch) -> f64;
+    let cases: [(Metric, &[Labelled], Read); 2] = [
+        (Metric::Goal, &dev, |epoch| epoch.dev.unwrap().goal.unwrap()),
+        (Metric::TrainLoss, &[], |epoch| epoch.train_loss),
+    ];
+    for (metric, dev, read) in cases {
+        let output = tempfile::tempdir().unwrap();
+        let (epochs, after) = fitted(1.0, metric, dev, output.path(), usize::MAX).unwrap();
+        let mut lowest = f64::INFINITY;
+        for epoch in &epochs {
+            assert_eq!(epoch.kept, read(epoch) < lowest, "{metric:?}: {epochs:?}");
+            lowest = lowest.min(read(epoch));
+        }
+        assert!(epochs.iter().any(|epoch| !epoch.kept), "{metric:?}: every epoch was better");
+        if metric == Metric::Goal {
+            let mean = after.unwrap().0.iter().sum::<f64>() / dev.len() as f64;
+            let last = epochs.last().unwrap();
+            close("goal of the dev rows", &[read(last)], &[mean], Of::Size(1.0), LIMIT);
+            assert!((last.dev.unwrap().loss - mean).abs() > 1e-3, "the penalty is not in it");
+        }
+        let output = tempfile::tempdir().unwrap();
+        assert_eq!(fitted(1.0, metric, dev, output.path(), 4).unwrap_err(), exegete_core::Error::Stopped);
+        let error = fitted(2.0, metric, dev, output.path(), usize::MAX).unwrap_err().to_string();
+        assert!(error.contains("a difference in: what is made small"), "{error}");
+        let (again, _) = fitted(1.0, metric, dev, output.path(), usize::MAX).unwrap();
+        assert_eq!(again.iter().map(read).collect::<Vec<_>>(), epochs.iter().map(read).collect::<Vec<_>>());
+    }
+    let error = fitted(1.0, Metric::Goal, &[], Path::new("nowhere"), 1).unwrap_err().to_string();
+    assert!(error.contains("give a dev file"), "{error}");
+    let error = fitted(f32::NAN, Metric::TrainLoss, &[], tempfile::tempdir().unwrap().path(), 9).unwrap_err();
+    assert!(error.to_string().contains("diverged in step 1 of sharpness NaN"), "{error}");
 }
 
 /// Enough rows that three threads get a piece each: below 64 tokens a thread a batch stays whole.

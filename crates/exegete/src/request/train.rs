@@ -6,8 +6,10 @@ mod rows;
 mod small;
 
 use super::{Listener, Notice, Resources, Stop, model, needed, refuse_reads};
-use crate::train::{Data, Epoch, Event, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun, fit};
-use crate::{Error, partial};
+use crate::train::{
+    Data, Epoch, Event, Metric, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun, fit,
+};
+use crate::{Error, Model, partial};
 use anyhow::{Context, Result, bail};
 pub use choices::{TrainKeep, TrainLoss, TrainMetric, TrainOptimiser, TrainSchedule};
 use clap::Args;
@@ -181,17 +183,46 @@ impl Default for TrainRequest {
     }
 }
 
+/// Something else to train for than the labels; only the library does that.
+pub(crate) struct OtherGoal<'a> {
+    /// What the best epoch is chosen by, whatever the request says.
+    pub(crate) metric: Metric,
+    /// What is made small, from the model at its start and the rows as that reads them. Its name must say everything that is
+    /// in it and not in the request: a killed run is taken up by that.
+    pub(crate) loss: &'a dyn Fn(&dyn Model, &Data) -> Result<TrainingLoss>,
+}
+
 /// Trains; what was measured after each epoch. The model and `training.json` are in the output folder then.
 pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Vec<Epoch>> {
-    run_then(request, stop, tell, &mut |_| Ok(()))
+    trained(request, None, &mut |_| Ok(()), stop, tell)
+}
+
+/// The same towards another goal.
+pub(crate) fn run_with(
+    request: &TrainRequest,
+    goal: &OtherGoal<'_>,
+    stop: &Stop,
+    tell: Listener<'_>,
+) -> Result<Vec<Epoch>> {
+    trained(request, Some(goal), &mut |_| Ok(()), stop, tell)
 }
 
 /// The same; before `training.json` is written, a function gets the trainer as the last epoch left it.
-pub(super) fn run_then(
+pub(crate) fn run_then(
     request: &TrainRequest,
+    ended: &mut dyn FnMut(&Trainer) -> Result<()>,
     stop: &Stop,
     tell: Listener<'_>,
+) -> Result<Vec<Epoch>> {
+    trained(request, None, ended, stop, tell)
+}
+
+fn trained(
+    request: &TrainRequest,
+    goal: Option<&OtherGoal<'_>>,
     ended: &mut dyn FnMut(&Trainer) -> Result<()>,
+    stop: &Stop,
+    tell: Listener<'_>,
 ) -> Result<Vec<Epoch>> {
     let folder = model::folder(request.model.as_deref(), TRAINS)?;
     let output = needed(&request.output, "training needs a folder to write; give -o DIR")?;
@@ -202,20 +233,15 @@ pub(super) fn run_then(
     let excluded = rows.exclude(request, tell)?;
     rows.warn_of_leaks(request, tell);
     let head = TrainedHead { task: rows.task, labels: rows.labels.clone() };
-    let plan = TrainPlan::new(request, &rows)?;
+    let plan = TrainPlan::new(request, &rows, goal.map(|goal| goal.metric))?;
     tell(Notice::Note(&plan.said()));
     let small = request.small.start(request, &rows, tell)?;
-    let start = match (small, folder) {
-        (Some(small), _) => small,
-        (None, Some(dir)) if request.from_scratch => Start::Scratch(dir.to_owned()),
-        (None, Some(dir)) => Start::Folder(dir.to_owned()),
-        (None, None) if request.from_scratch => {
-            bail!("--from-scratch takes the config and the tokenizer of a folder")
-        }
-        (None, None) => Start::Default,
-    };
+    let start = start(request, small, folder)?;
     let mut trainer = Trainer::new(&start, &head, plan.settings.clone(), TrainingLoss::default())?;
     let data = rows.data(&trainer)?;
+    if let Some(goal) = goal {
+        trainer.pursue((goal.loss)(trainer.model(), &data)?);
+    }
     let new = request.from_scratch || request.small.kind.is_some();
     if !new && !trainer.fresh().is_empty() {
         tell(Notice::Note(&format!("new, from random numbers: {}", trainer.fresh().join(", "))));
@@ -233,6 +259,19 @@ pub(super) fn run_then(
     ended(&trainer)?;
     write_report(request, &plan, output, &data, &head, excluded, &epochs)?;
     Ok(epochs)
+}
+
+/// Where the parameters come from.
+fn start(request: &TrainRequest, small: Option<Start>, folder: Option<&Path>) -> Result<Start> {
+    Ok(match (small, folder) {
+        (Some(small), _) => small,
+        (None, Some(dir)) if request.from_scratch => Start::Scratch(dir.to_owned()),
+        (None, Some(dir)) => Start::Folder(dir.to_owned()),
+        (None, None) if request.from_scratch => {
+            bail!("--from-scratch takes the config and the tokenizer of a folder")
+        }
+        (None, None) => Start::Default,
+    })
 }
 
 /// What stands in the way, before any work is done.
@@ -333,6 +372,7 @@ fn write_report(
             "excluded_rows": excluded,
         },
         "settings": plan.report(request),
+        "request": serde_json::to_value(request).ok(),
         "seed": request.seed,
         "rows": data.train.len(),
         "seconds": seconds,

@@ -56,7 +56,7 @@ impl TrainingLoss {
             let losses = losses(forward)?; // [B, 1]
             Ok(forward.tape.apply(Op::Mul, [losses, own]))
         };
-        Self { reads: self.reads, losses: Box::new(weigh) }
+        Self { losses: Box::new(weigh), ..self }
     }
 }
 

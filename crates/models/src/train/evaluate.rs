@@ -1,4 +1,4 @@
-use super::{Sample, places};
+use super::{Epoch, Sample, places};
 use exegete_core::{Driver, Error, Label, Logits, Model, Outputs, Quantity, Result, Row, Target};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -24,6 +24,9 @@ pub struct Metrics {
     pub auc: Option<f64>,
     /// Pearson's correlation; for numbers only.
     pub pearson: Option<f64>,
+    /// The mean of what training makes small, where the best epoch is chosen by that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<f64>,
 }
 
 /// What decides which epoch's model is the best.
@@ -40,19 +43,33 @@ pub enum Metric {
     F1,
     /// The highest area under the curve of the positive class.
     Auc,
+    /// The lowest mean, over the rows held out, of what training makes small, whatever that is.
+    Goal,
+    /// The lowest mean of that over the epoch's own steps: no rows need to be held out.
+    TrainLoss,
 }
 
 impl Metric {
-    /// The figure, the larger the better.
-    pub fn read(self, metrics: &Metrics) -> f64 {
+    /// The figure of an epoch, the larger the better; none where nothing was measured that it could be read from.
+    pub fn read(self, epoch: &Epoch) -> Option<f64> {
+        if self == Self::TrainLoss {
+            return Some(-epoch.train_loss);
+        }
+        let dev = epoch.dev.as_ref()?;
         let figure = match self {
-            Self::Accuracy => metrics.accuracy,
-            Self::MacroF1 => metrics.macro_f1,
-            Self::F1 => metrics.f1,
-            Self::Auc => metrics.auc,
-            Self::Loss => None,
+            Self::Accuracy => dev.accuracy,
+            Self::MacroF1 => dev.macro_f1,
+            Self::F1 => dev.f1,
+            Self::Auc => dev.auc,
+            Self::Goal => dev.goal.map(|goal| -goal),
+            Self::Loss | Self::TrainLoss => None,
         };
-        figure.unwrap_or(-metrics.loss)
+        Some(figure.unwrap_or(-dev.loss))
+    }
+
+    /// Whether it is read from rows that are held out.
+    pub(super) fn needs_dev(self) -> bool {
+        self != Self::TrainLoss
     }
 }
 
@@ -98,6 +115,7 @@ pub(super) fn measure(
             f1: None,
             auc: None,
             pearson: None,
+            goal: None,
         });
     }
     let numbers = !tally.pairs.is_empty();
@@ -110,6 +128,7 @@ pub(super) fn measure(
         f1: (!numbers).then(|| tally.hits.get(tally.positive).map_or(0.0, f1)),
         auc: auc(&tally.scores),
         pearson: numbers.then(|| pearson(&tally.pairs)),
+        goal: None,
     })
 }
 

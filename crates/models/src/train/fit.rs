@@ -1,7 +1,7 @@
 use super::evaluate::{Metric, Metrics, measure, right_classes};
 use super::lock::Lock;
 use super::schedule::{batches, key, share};
-use super::settings::{Keep, Schedule};
+use super::settings::{Keep, Schedule, TrainingSettings};
 use super::state::{self, Progress};
 use super::{Sample, Trainer, TrainingStep};
 use exegete_core::{Error, Label, Result};
@@ -80,8 +80,8 @@ pub enum Event<'a> {
 ///
 /// A run that was killed is taken up again from its last saved state and reaches the same weights, one that was stopped
 /// ([`Error::Stopped`], by [`TrainingRun::stop`] or by `watch`) from where it was; a state left by other settings or data is refused,
-/// and so is a folder that another process is training into. What cannot be compared is the loss function of a
-/// [`TrainingLoss`](super::TrainingLoss).
+/// and so is a folder that another process is training into. Loss functions cannot be compared; the names of a
+/// [`TrainingLoss`](super::TrainingLoss) are.
 pub fn fit(
     trainer: &mut Trainer,
     data: &Data,
@@ -149,8 +149,9 @@ fn check(trainer: &Trainer, data: &Data, metric: Metric) -> Result<()> {
     if data.train.is_empty() {
         return Err(Error::Input("there are no rows to learn from".into()));
     }
-    if data.dev.is_empty() && (settings.schedule == Schedule::Halve || settings.patience.is_some()) {
-        let what = "halving the rate and patience need rows to measure on; give a dev file";
+    let watched = settings.schedule == Schedule::Halve || settings.patience.is_some() || metric == Metric::Goal;
+    if data.dev.is_empty() && metric.needs_dev() && watched {
+        let what = "halving the rate, patience and the goal as metric need rows to measure on; give a dev file";
         return Err(Error::Request(what.into()));
     }
     let classes = trainer.model().card().labels.len();
@@ -169,33 +170,42 @@ fn out_of_patience(progress: &Progress, patience: Option<usize>) -> bool {
     patience.is_some_and(|most| progress.epochs.len() - progress.best_epoch >= most)
 }
 
-/// Measures the model, and keeps it where it is the best so far; without rows to measure on, the last one is kept.
+/// Measures the model, and keeps it where it is the best so far; without anything to compare by, the last one is kept.
 fn end_epoch(trainer: &Trainer, data: &Data, run: &TrainingRun<'_>, progress: &mut Progress) -> Result<()> {
     trainer.check_finite()?;
-    let memory = trainer.settings.memory_bytes;
-    let measured = !data.dev.is_empty();
-    let dev = measured
-        .then(|| measure(trainer.model(), &data.dev, trainer.settings.positive, memory, &run.stop))
-        .transpose()?;
-    let figure = dev.as_ref().map(|metrics| run.metric.read(metrics));
+    let mut epoch = Epoch {
+        epoch: progress.epochs.len() + 1,
+        train_loss: progress.loss / data.train.len() as f64,
+        dev: (!data.dev.is_empty()).then(|| measured(trainer, data, run)).transpose()?,
+        kept: false,
+        seconds: progress.seconds,
+    };
+    let figure = run.metric.read(&epoch);
     let better = figure.is_none() || figure > progress.best;
-    let kept = better || trainer.settings.keep == Keep::Last;
-    if kept {
+    epoch.kept = better || trainer.settings.keep == Keep::Last;
+    if epoch.kept {
         trainer.save(run.output)?;
     }
     if better {
-        (progress.best, progress.best_epoch) = (figure, progress.epochs.len() + 1);
+        (progress.best, progress.best_epoch) = (figure, epoch.epoch);
     }
     if let Some(figure) = figure {
         progress.plateau.see(figure);
     }
-    progress.epochs.push(Epoch {
-        epoch: progress.epochs.len() + 1,
-        train_loss: progress.loss / data.train.len() as f64,
-        dev,
-        kept,
-        seconds: progress.seconds,
-    });
+    progress.epochs.push(epoch);
     (progress.batch, progress.loss, progress.seconds) = (0, 0.0, 0.0);
     Ok(())
+}
+
+/// The figures of the rows held out.
+fn measured(trainer: &Trainer, data: &Data, run: &TrainingRun<'_>) -> Result<Metrics> {
+    let TrainingSettings { positive, memory_bytes, .. } = trainer.settings;
+    let metrics = measure(trainer.model(), &data.dev, positive, memory_bytes, &run.stop)?;
+    if run.metric != Metric::Goal {
+        return Ok(metrics);
+    }
+    match trainer.goal_of(&data.dev, &run.stop)? {
+        goal if goal.is_finite() => Ok(Metrics { goal: Some(goal), ..metrics }),
+        goal => Err(trainer.diverged(trainer.settings.rate, &format!("loss {goal} on the rows held out"))),
+    }
 }

@@ -37,6 +37,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What helps a run whose numbers grew without end.
 const ADVICE: &str = "lower the rate, or clip gradients to a smaller length";
@@ -55,6 +56,9 @@ pub struct Sample {
 
 /// What training makes small.
 pub struct TrainingLoss {
+    /// What tells it from others, such as `lambda 0.1`; empty for the supervised loss. A run is only taken up again with the
+    /// loss of the same name, and one that diverges says it.
+    pub name: String,
     /// Sites whose values the losses read beside the logits.
     pub reads: Vec<Site>,
     /// The loss of every row.
@@ -63,7 +67,7 @@ pub struct TrainingLoss {
 
 impl Default for TrainingLoss {
     fn default() -> Self {
-        Self { reads: Vec::new(), losses: Box::new(supervised::<f32>) }
+        Self { name: String::new(), reads: Vec::new(), losses: Box::new(supervised::<f32>) }
     }
 }
 
@@ -144,6 +148,11 @@ impl Trainer {
     /// The model as it is now.
     pub fn model(&self) -> &dyn Model {
         &self.model
+    }
+
+    /// Makes something else small from now on, as it may depend on the model at its start and on the rows as that reads them.
+    pub fn pursue(&mut self, goal: TrainingLoss) {
+        self.goal = goal.weighted(&self.settings.class_weights);
     }
 
     /// Parameters that no file held and that started from random numbers.
@@ -236,7 +245,10 @@ impl Trainer {
 
     fn diverged(&self, rate: f64, what: &str) -> Error {
         let step = self.steps + 1;
-        Error::Model(format!("training diverged in step {step} at learning rate {rate:?}: {what}; {ADVICE}"))
+        let goal = if self.goal.name.is_empty() { "" } else { &*format!(" of {}", self.goal.name) };
+        Error::Model(format!(
+            "training diverged in step {step}{goal} at learning rate {rate:?}: {what}; {ADVICE}"
+        ))
     }
 
     /// The loss of each row, and the gradient of their mean or sum for every parameter, in the order of their names.
@@ -274,6 +286,28 @@ impl Trainer {
         let at = self.dense.partition_point(|name| **name < *word.name);
         slopes.insert(at, words);
         Ok((losses, slopes))
+    }
+
+    /// The mean over rows of what training makes small, without dropout.
+    pub(crate) fn goal_of(&self, samples: &[Sample], stop: &AtomicBool) -> Result<f64> {
+        let Parts { ctx, network, .. } = &self.model.parts;
+        let mut losses = Vec::with_capacity(samples.len());
+        for batch in samples.chunks(self.settings.batch) {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Stopped);
+            }
+            let (rows, labels): (Vec<Row>, Vec<Label>) =
+                batch.iter().map(|sample| (sample.row.clone(), sample.label.clone())).unzip();
+            for part in self.parts(&rows) {
+                let (keep, objective) = (&*self.goal.reads, &*self.goal.losses);
+                let (rows, labels) = (&rows[part.clone()], &labels[part]);
+                let batch =
+                    LossBatch { rows, labels, select: &[], words: false, keep, objective, noise: None };
+                let found = self.model.pulled(ctx, &**network, &batch, |_| 1.0)?.losses;
+                losses.extend(found.value.data().iter().map(|&loss| f64::from(loss)));
+            }
+        }
+        Ok(mean_loss(&losses, samples.iter().map(|sample| &sample.label)))
     }
 
     /// Losses and gradients of some rows of a batch: one piece for each thread where there is enough to do, since

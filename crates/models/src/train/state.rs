@@ -71,6 +71,7 @@ pub(super) fn identity(trainer: &Trainer, data: &Data, metric: Metric) -> RunPar
         ("version of the state", FORMAT.to_string()),
         ("settings", format!("{settings:?} {:?}", trainer.goal.reads)),
         ("metric", format!("{metric:?}")),
+        ("what is made small", trainer.goal.name.clone()),
         ("start", start),
         ("training rows", contents(&data.train)),
         ("dev rows", contents(&data.dev)),

@@ -16,11 +16,13 @@ pub(super) struct TrainPlan {
 }
 
 impl TrainPlan {
-    /// Works out what applies to these rows.
-    pub(super) fn new(request: &TrainRequest, rows: &Rows) -> Result<Self> {
+    /// Works out what applies to these rows; a metric from elsewhere goes before that of the request.
+    pub(super) fn new(request: &TrainRequest, rows: &Rows, metric: Option<Metric>) -> Result<Self> {
         let defaults = request.small.recipe(request).defaults(rows.labels.len());
         let (optimiser, schedule) = (optimiser(request, &defaults), schedule(request, &defaults));
-        let TrainingDefaults { settings: own, class_weights: weights, metric } = defaults;
+        let TrainingDefaults { settings: own, class_weights: weights, metric: usual } = defaults;
+        let metric = metric.unwrap_or_else(|| request.metric.map_or(usual, read_metric));
+        let measures = request.dev.is_some() || metric == Metric::TrainLoss;
         let weights = request.class_weights.as_deref().map_or(Ok(weights), class_weights)?;
         let settings = TrainingSettings {
             epochs: request.epochs.unwrap_or(own.epochs),
@@ -34,7 +36,7 @@ impl TrainPlan {
             decay_attention: request.decay_attention.unwrap_or(own.decay_attention),
             class_weights: weights.of(&rows.labels, &rows.counts())?,
             positive: request.positive.as_deref().map(|name| positive(name, &rows.labels)).transpose()?,
-            patience: request.patience.or(own.patience).filter(|_| request.dev.is_some()),
+            patience: request.patience.or(own.patience).filter(|_| measures),
             keep: match request.keep {
                 TrainKeep::Best => Keep::Best,
                 TrainKeep::Last => Keep::Last,
@@ -48,7 +50,7 @@ impl TrainPlan {
             memory_bytes: request.resources.memory(),
             ..own
         };
-        Ok(Self { settings, metric: request.metric.map_or(metric, read_metric) })
+        Ok(Self { settings, metric })
     }
 
     /// Everything that applies, in one line.
@@ -121,8 +123,7 @@ impl TrainPlan {
     pub(super) fn best_epoch(&self, epochs: &[Epoch]) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for epoch in epochs {
-            let figure = epoch.dev.as_ref().map(|dev| self.metric.read(dev));
-            if let Some(figure) = figure.filter(|&figure| best.is_none_or(|(most, _)| figure > most)) {
+            if let Some(figure) = self.metric.read(epoch).filter(|&figure| best.is_none_or(|(most, _)| figure > most)) {
                 best = Some((figure, epoch.epoch));
             }
         }

@@ -6,7 +6,7 @@ use crate::methods::debate::{Experiment, TextRecord};
 use crate::request::train::{self, SmallRequest, TrainRequest};
 use crate::Spent;
 use crate::request::{Listener, Stop};
-use crate::train::Epoch;
+use crate::train::{Epoch, Trainer};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -125,10 +125,11 @@ impl ModelFolder<'_> {
         let described = output.join("training.json");
         if !described.exists() {
             let request = self.training(kind, seed, output);
-            train::run_then(&request, stop, tell, &mut |trainer| match last {
+            let mut ended = |trainer: &Trainer| match last {
                 Some(folder) => Ok(trainer.save(folder)?),
                 None => Ok(()),
-            })?;
+            };
+            train::run_then(&request, &mut ended, stop, tell)?;
         }
         let damaged = || format!("{}: is damaged; remove it to train again", described.display());
         let training: Training = serde_json::from_slice(&fs::read(&described)?).with_context(damaged)?;
