@@ -692,7 +692,9 @@ fn the_best_epoch_is_chosen_by_the_goal_and_a_run_keeps_its_goal() {
             Event::Step { done, .. } if *done == stop_after => Err(exegete_core::Error::Stopped),
             _ => Ok(()),
         });
-        epochs.map(|epochs| (epochs, trainer.gradient(&data.dev.iter().collect::<Vec<_>>(), &[0; 9][..dev.len()])))
+        epochs.map(|epochs| {
+            (epochs, trainer.gradient(&data.dev.iter().collect::<Vec<_>>(), &[0; 9][..dev.len()]))
+        })
     };
     type Read = fn(&Epoch) -> f64;
     let cases: [(Metric, &[Labelled], Read); 2] = [

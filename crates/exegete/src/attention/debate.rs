@@ -23,7 +23,9 @@ pub(super) fn run(args: &cli::AttentionDebate, stop: &Stop) -> Result<()> {
     report::refuse_terminal(Some(format), output)?;
     let asked = debate::open(&args.request)?;
     let found = match output.filter(|path| is_replaceable(path)) {
-        Some(path) => return kept(&asked, path, stop, &|found| report::write(&shown(found, format), format, output)),
+        Some(path) => {
+            return kept(&asked, path, stop, &|found| report::write(&shown(found, format), format, output));
+        }
         None => found(&asked, &WorkFolder::new()?.0, None, stop),
     };
     report::write(&shown(found?, format), format, output)
@@ -75,8 +77,11 @@ fn found(
     progress.finish();
     found.map_err(|error| match is_stop(&error) {
         true => {
-            let how =
-                if goes_on { "the same command goes on" } else { "with -o FILE the same command could go on" };
+            let how = if goes_on {
+                "the same command goes on"
+            } else {
+                "with -o FILE the same command could go on"
+            };
             Stopped(format!("stopped after {done} of {} models; {how}", names.len())).into()
         }
         false => error,

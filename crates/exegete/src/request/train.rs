@@ -6,9 +6,7 @@ mod rows;
 mod small;
 
 use super::{Listener, Notice, Resources, Stop, model, needed, refuse_reads};
-use crate::train::{
-    Data, Epoch, Event, Metric, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun, fit,
-};
+use crate::train::{Data, Epoch, Event, Metric, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun, fit};
 use crate::{Error, Model, partial};
 use anyhow::{Context, Result, bail};
 pub use choices::{TrainKeep, TrainLoss, TrainMetric, TrainOptimiser, TrainSchedule};

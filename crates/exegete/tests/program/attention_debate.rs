@@ -82,7 +82,9 @@ fn a_debate_is_one_verdict_with_every_number_behind_it() {
         assert_eq!(item(&report, name)["columns"], json!(columns), "{name}");
     }
     let flips = item(&report, "flips")["rows"].as_array().unwrap();
-    let of = |kind: &str, seed: u64| flips.iter().filter(|row| row[0] == kind && row[1] == json!(seed as f64)).count();
+    let of = |kind: &str, seed: u64| {
+        flips.iter().filter(|row| row[0] == kind && row[1] == json!(seed as f64)).count()
+    };
     assert_eq!((flips.len(), of("none", 2), of("gru:dot", 0)), (2 * 3 * 4, 4, 4), "{flips:?}");
     assert!(report["items"].as_array().unwrap().iter().all(|item| item["name"] != "truth"));
     assert_eq!(report["request"]["files"].as_array().unwrap().len(), 2);
@@ -98,10 +100,7 @@ fn generated_rows_come_with_their_truth() {
     assert_eq!(truth["columns"], json!(["kind", "ranking", "top1", "average_precision"]));
     let rankings: Vec<&str> =
         truth["rows"].as_array().unwrap().iter().map(|row| row[1].as_str().unwrap()).collect();
-    assert_eq!(
-        rankings,
-        ["attention", "gradient", "leave_one_out", "weight_gradient", "product", "random"]
-    );
+    assert_eq!(rankings, ["attention", "gradient", "leave_one_out", "weight_gradient", "product", "random"]);
 }
 
 #[test]
@@ -144,7 +143,8 @@ fn what_cannot_be_debated_is_said_in_a_line() {
     folder.write("dev.tsv", "text\tlabel\ngood\tyes\nbad\tno\n");
     assert_error(&folder.debate(&["--kinds", "none", "--min-words", "1"]), &["no text can be tested"]);
     folder.write("dev.tsv", &rows(24, 5));
-    let one: String = rows(40, 1).lines().filter(|line| !line.ends_with("\tno")).map(|line| format!("{line}\n")).collect();
+    let one: String =
+        rows(40, 1).lines().filter(|line| !line.ends_with("\tno")).map(|line| format!("{line}\n")).collect();
     folder.write("train.tsv", &one);
     assert_error(&folder.debate(&["--kinds", "none"]), &["every row has the label 'yes'"]);
     let debate = |args: &[&str]| exegete(&[&["attention", "debate"], args].concat());

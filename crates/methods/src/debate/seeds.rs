@@ -168,7 +168,13 @@ mod tests {
             found.removed_beyond_random().unwrap(),
             found.removed_beyond_product().unwrap(),
         ];
-        close("statistics", &numbers, &[0.2, 0.25, 0.3, 0.5, 0.75, 3.0, 0.25, -0.5, 0.0], Of::Size(1.0), 1e-9);
+        close(
+            "statistics",
+            &numbers,
+            &[0.2, 0.25, 0.3, 0.5, 0.75, 3.0, 0.25, -0.5, 0.0],
+            Of::Size(1.0),
+            1e-9,
+        );
         assert_eq!(found.tau_gradient, None);
     }
 
@@ -177,6 +183,12 @@ mod tests {
         let seeds = [Some(0.1), None, Some(0.3)];
         assert_eq!(over(&seeds, |seed| *seed), None);
         let found = over(&[0.1, 0.2, 0.3], |&seed| Some(seed)).unwrap();
-        close("half", &[found.value, found.upper], &[0.2, 0.2 + 4.30265 * 0.1 / 3f64.sqrt()], Of::Size(1.0), 1e-4);
+        close(
+            "half",
+            &[found.value, found.upper],
+            &[0.2, 0.2 + 4.30265 * 0.1 / 3f64.sqrt()],
+            Of::Size(1.0),
+            1e-4,
+        );
     }
 }

@@ -4,7 +4,7 @@ mod kinds;
 mod pictures;
 
 pub(super) use kinds::cell;
-pub use kinds::{KindSummary, kinds_table, side_by_side, truth_table};
+pub use kinds::{KindSummary, ModelTables, kinds_table, side_by_side, truth_table};
 
 use super::share::RANKINGS;
 use super::{Experiment, Tau, TextRecord, published};

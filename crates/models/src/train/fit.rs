@@ -149,9 +149,11 @@ fn check(trainer: &Trainer, data: &Data, metric: Metric) -> Result<()> {
     if data.train.is_empty() {
         return Err(Error::Input("there are no rows to learn from".into()));
     }
-    let watched = settings.schedule == Schedule::Halve || settings.patience.is_some() || metric == Metric::Goal;
+    let watched =
+        settings.schedule == Schedule::Halve || settings.patience.is_some() || metric == Metric::Goal;
     if data.dev.is_empty() && metric.needs_dev() && watched {
-        let what = "halving the rate, patience and the goal as metric need rows to measure on; give a dev file";
+        let what =
+            "halving the rate, patience and the goal as metric need rows to measure on; give a dev file";
         return Err(Error::Request(what.into()));
     }
     let classes = trainer.model().card().labels.len();

@@ -121,7 +121,10 @@ impl AttentionDebateRequest {
             bail!("--train and --dev belong together; leave out both for generated rows");
         }
         if !(LEAST_SEEDS..=MOST_SEEDS).contains(&self.seeds) {
-            bail!("--seeds {}: expected at least {LEAST_SEEDS}, as fewer have no interval, and at most {MOST_SEEDS}", self.seeds);
+            bail!(
+                "--seeds {}: expected at least {LEAST_SEEDS}, as fewer have no interval, and at most {MOST_SEEDS}",
+                self.seeds
+            );
         }
         if self.rows.is_some() && !self.generates() {
             bail!("--rows is for generated rows; leave it out, or --train and --dev");

@@ -123,7 +123,9 @@ impl TrainPlan {
     pub(super) fn best_epoch(&self, epochs: &[Epoch]) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for epoch in epochs {
-            if let Some(figure) = self.metric.read(epoch).filter(|&figure| best.is_none_or(|(most, _)| figure > most)) {
+            if let Some(figure) =
+                self.metric.read(epoch).filter(|&figure| best.is_none_or(|(most, _)| figure > most))
+            {
                 best = Some((figure, epoch.epoch));
             }
         }

@@ -2,7 +2,7 @@
 
 use super::super::seeds::{SeedStatistics, over};
 use super::super::truth::{FoundTruth, TRUTH_RANKINGS};
-use super::made;
+use super::{made, pictures};
 use crate::statistics::interval::Interval;
 use exegete_core::report::{Cell, Picture, Shape, Table};
 
@@ -94,25 +94,52 @@ pub fn truth_table(kinds: &[KindSummary]) -> Table {
     table
 }
 
-/// The tables of several models as one of each name, with columns in front that say whose rows they are.
-pub fn side_by_side(models: Vec<(Vec<(&'static str, Cell)>, Vec<Table>)>) -> Vec<Table> {
-    let mut all: Vec<Table> = Vec::new();
-    for (front, tables) in models {
+/// The tables of one model among several.
+#[derive(Debug, Clone)]
+pub struct ModelTables {
+    /// What notes call the model.
+    pub name: String,
+    /// The columns in front that say whose rows they are.
+    pub front: Vec<(&'static str, Cell)>,
+    /// What it came to.
+    pub tables: Vec<Table>,
+}
+
+/// The tables of several models as one of each name. A note that is not about all of them says about which it is.
+pub fn side_by_side(models: Vec<ModelTables>) -> Vec<Table> {
+    let mut all: Vec<(Table, Vec<Vec<String>>)> = Vec::new();
+    for ModelTables { name, front, tables } in models {
         for mut table in tables {
-            let rows = std::mem::take(&mut table.rows);
-            let cells = front.iter().map(|(_, cell)| cell.clone());
-            let own = rows.into_iter().map(|row| cells.clone().chain(row).collect::<Vec<Cell>>());
-            let there = all.iter().position(|known| known.name == table.name);
-            let there = there.unwrap_or_else(|| {
-                let columns = front.iter().map(|(name, _)| (*name).to_owned());
-                table.columns.splice(0..0, columns);
-                all.push(Table { notes: Vec::new(), pictures: Vec::new(), ..table });
+            let (rows, notes) = (std::mem::take(&mut table.rows), std::mem::take(&mut table.notes));
+            let there = all.iter().position(|(known, _)| known.name == table.name).unwrap_or_else(|| {
+                table.columns.splice(0..0, front.iter().map(|(column, _)| (*column).to_owned()));
+                table.pictures = pictures::of_models(&table.name);
+                all.push((table, Vec::new()));
                 all.len() - 1
             });
-            all[there].rows.extend(own);
+            let (joined, told) = &mut all[there];
+            let cells = front.iter().map(|(_, cell)| cell.clone());
+            joined.rows.extend(rows.into_iter().map(|row| cells.clone().chain(row).collect()));
+            told.push([vec![name.clone()], notes].concat());
         }
     }
-    all
+    all.into_iter().map(|(table, told)| Table { notes: notes(&told), ..table }).collect()
+}
+
+/// Each note once, with the models that it is about where it is not about all; a list begins with the model's name.
+fn notes(told: &[Vec<String>]) -> Vec<String> {
+    let mut found: Vec<(&String, Vec<&str>)> = Vec::new();
+    for (name, note) in told.iter().flat_map(|list| list[1..].iter().map(|note| (list[0].as_str(), note))) {
+        match found.iter_mut().find(|(known, _)| *known == note) {
+            Some((_, names)) => names.push(name),
+            None => found.push((note, vec![name])),
+        }
+    }
+    let said = |(note, names): (&String, Vec<&str>)| match names.len() == told.len() {
+        true => note.clone(),
+        false => format!("{}: {note}", names.join(", ")),
+    };
+    found.into_iter().map(said).collect()
 }
 
 pub(in crate::debate) fn cell(of: Option<Interval>) -> Cell {
@@ -125,16 +152,18 @@ mod tests {
 
     #[test]
     fn tables_of_models_stand_one_below_the_other() {
-        let table = |value: f64| {
+        let model = |seed: f64, share: f64, own: &str| {
             let mut table = made("flips", "Flips", &["top", "share"]);
-            table.rows = vec![vec![Cell::Word("yes".into()), Cell::Number(value)]];
-            table
+            table.rows = vec![vec![Cell::Word("yes".into()), Cell::Number(share)]];
+            table.notes = vec!["of all".to_owned(), own.to_owned()];
+            let front = vec![("kind", Cell::Word("lstm".into())), ("seed", Cell::Number(seed))];
+            ModelTables { name: format!("seed {seed}"), front, tables: vec![table] }
         };
-        let front = |seed: f64| vec![("kind", Cell::Word("lstm".into())), ("seed", Cell::Number(seed))];
-        let all = side_by_side(vec![(front(0.0), vec![table(0.1)]), (front(1.0), vec![table(0.2)])]);
+        let all = side_by_side(vec![model(0.0, 0.1, "3 left out"), model(1.0, 0.2, "4 left out")]);
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].columns, ["kind", "seed", "top", "share"]);
         assert_eq!(all[0].rows.len(), 2);
         assert_eq!(all[0].rows[1][1..], [Cell::Number(1.0), Cell::Word("yes".into()), Cell::Number(0.2)]);
+        assert_eq!(all[0].notes, ["of all", "seed 0: 3 left out", "seed 1: 4 left out"]);
     }
 }

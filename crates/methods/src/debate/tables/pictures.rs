@@ -69,3 +69,14 @@ pub(super) fn boxes() -> Picture {
         ..Picture::default()
     }
 }
+
+/// How the rows of several models are drawn, by the name of their table.
+pub(super) fn of_models(table: &str) -> Vec<Picture> {
+    match table {
+        "removed" => {
+            let title = "share removed before the first flip, a box over the models of a kind".to_owned();
+            vec![Picture { title, series: Some("kind".to_owned()), ..boxes() }]
+        }
+        _ => Vec::new(),
+    }
+}

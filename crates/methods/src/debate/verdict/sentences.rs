@@ -1,7 +1,7 @@
 //! The verdict in plain words. Every sentence is there because a threshold was met, and says the numbers.
 
 use super::{
-    AGREES, DebateStatistics, ENOUGH_DECISIVE, COUNTS, FAR, IDLE, LITTLE, MOVES, MUCH, OTHERS, RULES,
+    AGREES, COUNTS, DebateStatistics, ENOUGH_DECISIVE, FAR, IDLE, LITTLE, MOVES, MUCH, OTHERS, RULES,
 };
 use crate::statistics::interval::Interval;
 
@@ -16,7 +16,8 @@ pub(super) fn contradicts(found: &DebateStatistics) -> String {
         ));
     }
     if let Some(tau) = found.tau.filter(|_| found.ranks_against()) {
-        reasons.push(format!("weights rank words against what leaving them out does, mean tau {}", said(tau)));
+        reasons
+            .push(format!("weights rank words against what leaving them out does, mean tau {}", said(tau)));
     }
     format!("Attention contradicts what decides: {}.", reasons.join("; and "))
 }
@@ -62,11 +63,17 @@ fn failed(found: &DebateStatistics, condition: &str) -> String {
     let or_absent = |of: Option<Interval>, absent: &str| of.map_or_else(|| absent.to_owned(), said);
     match condition {
         "weights_move_the_answer" => {
-            format!("moving the weights changes the answer by {}, not surely above {MOVES}", said(found.moved))
+            format!(
+                "moving the weights changes the answer by {}, not surely above {MOVES}",
+                said(found.moved)
+            )
         }
         "decisive_words_have_much_weight" => match found.ratio {
             Some(ratio) => {
-                format!("the word that decides has {} times an equal share, not surely above {MUCH}", said(ratio))
+                format!(
+                    "the word that decides has {} times an equal share, not surely above {MUCH}",
+                    said(ratio)
+                )
             }
             None => "no text has a word whose removal alone changes the answer by a tenth".to_owned(),
         },
@@ -75,11 +82,17 @@ fn failed(found: &DebateStatistics, condition: &str) -> String {
             or_absent(found.tau, "not defined")
         ),
         "top_word_flips_more" => {
-            format!("erasing the top word does not surely flip more texts than another, {}", said(found.flips))
+            format!(
+                "erasing the top word does not surely flip more texts than another, {}",
+                said(found.flips)
+            )
         }
         _ => match found.removed {
             Some(removed) => {
-                format!("more words must go in the order of the weights than at random, {} of all", said(removed))
+                format!(
+                    "more words must go in the order of the weights than at random, {} of all",
+                    said(removed)
+                )
             }
             None => "no answer flips whatever is erased".to_owned(),
         },

@@ -44,10 +44,7 @@ impl GeneratedRows {
             partial::write(&path, text.as_bytes()).with_context(cannot)?;
             anyhow::Ok(path.clone())
         };
-        Ok([
-            file("train.tsv", 0..self.train)?,
-            file("dev.tsv", self.train..self.train + self.dev)?,
-        ])
+        Ok([file("train.tsv", 0..self.train)?, file("dev.tsv", self.train..self.train + self.dev)?])
     }
 
     /// Which parts of a tested text decide its label.

@@ -2,9 +2,9 @@
 
 use super::super::test::{self, AttentionTestRequest};
 use super::{AttentionDebateRequest, DebatedKind};
+use crate::Spent;
 use crate::methods::debate::{Experiment, TextRecord};
 use crate::request::train::{self, SmallRequest, TrainRequest};
-use crate::Spent;
 use crate::request::{Listener, Stop};
 use crate::train::{Epoch, Trainer};
 use anyhow::{Context, Result};

@@ -3,22 +3,24 @@
 use super::super::test::{self, AttentionTest};
 use super::models::DebatedModel;
 use super::{AttentionDebate, DebatedKind};
+use crate::Spent;
 use crate::methods::debate::seeds::{LEAST_SEEDS, Retrained, SeedStatistics};
 use crate::methods::debate::truth::{self, FoundTruth};
 use crate::methods::debate::verdict::{DebateStatistics, judge};
 use crate::methods::debate::{
-    Experiment, KindSummary, Summary, TextRecord, kinds_table, over_kinds, side_by_side, tables, truth_table,
+    Experiment, KindSummary, ModelTables, TextRecord, kinds_table, over_kinds, side_by_side, truth_table,
 };
-use crate::report::{Cell, Item, Judgement, Provenance, Report, SCHEMA, Table};
+use crate::report::{Cell, Item, Judgement, Provenance, Report, Rows, SCHEMA, Table};
 use crate::request::{Listener, Stop, record};
-use crate::Spent;
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// The models of one kind, with the test that says what their texts are.
-struct Told<'a> {
+/// The models of one kind, by seed.
+struct KindModels<'a> {
     kind: &'a DebatedKind,
     models: Vec<(u64, &'a DebatedModel)>,
+    /// The test of the first of them, which knows the texts.
+    test: &'a AttentionTest<'a>,
 }
 
 impl AttentionDebate<'_> {
@@ -30,74 +32,67 @@ impl AttentionDebate<'_> {
         stop: &Stop,
         tell: Listener<'_>,
     ) -> Result<Report> {
-        let place = self.models(folder)?;
-        let base = &self.kinds[0];
-        let request = place.test(place.best(base, self.request.seed), None, self.request.seed);
-        let test = test::open(&request, stop, tell)?;
-        let card = test.model().card();
-        let metric = if card.labels.len() == 2 { "F1" } else { "accuracy" };
-        let by_kind = self.by_kind(models);
-        let kinds: Vec<KindSummary> = by_kind.iter().map(|told| self.summary(told, &test)).collect();
-        let mut items = vec![Item::Verdict(self.verdict(&by_kind[0], &kinds[0], &test, metric)?)];
-        items.push(Item::Table(kinds_table(&kinds, &metric.to_lowercase())));
-        if self.generated.is_some() {
-            items.push(Item::Table(truth_table(&kinds)));
-        }
-        items.push(Item::Table(over_kinds(&kinds)));
-        items.extend(tables_of_models(&by_kind, &card.labels).into_iter().map(Item::Table));
-        let (mut rows, _) = test.tables(&by_kind[0].models[0].1.best);
-        rows.title = format!("The texts and what was found about each by {base} of seed {}", self.request.seed);
-        items.push(Item::Rows(rows));
+        let (place, seed) = (self.models(folder)?, self.request.seed);
+        let first = |kind: &DebatedKind| place.test(place.best(kind, seed), None, seed);
+        let requests: Vec<_> = self.kinds.iter().map(first).collect();
+        let tests = requests.iter().map(|request| test::open(request, stop, tell));
+        let tests = tests.collect::<Result<Vec<_>>>()?;
+        let each = self.kinds.iter().zip(&tests).zip(models.chunks(self.request.seeds));
+        let kinds: Vec<KindModels<'_>> = each
+            .map(|((kind, test), models)| KindModels {
+                kind,
+                models: self.seeds().zip(models).collect(),
+                test,
+            })
+            .collect();
+        let card = tests[0].model().card();
         let request = record::recorded("attention debate", self.request, self.recorded.clone());
         let (seconds, threads) = (self.started.elapsed().as_secs_f64(), self.request.resources.count());
         let rows = |of: fn(&DebatedModel) -> usize| models.iter().map(of).sum();
-        let (forward_rows, backward_rows) = (rows(|model| model.forward_rows), rows(|model| model.backward_rows));
+        let (forward_rows, backward_rows) =
+            (rows(|model| model.forward_rows), rows(|model| model.backward_rows));
         let spent = Spent { forward_rows, backward_rows, ..Spent::default() };
-        let provenance = Provenance::new(card, self.request.seed, threads, seconds, spent);
-        Ok(Report { schema: SCHEMA.to_owned(), provenance, request, items })
+        let provenance = Provenance::new(card, seed, threads, seconds, spent);
+        Ok(Report { schema: SCHEMA.to_owned(), provenance, request, items: self.items(&kinds)? })
     }
 
-    fn by_kind<'a>(&'a self, models: &'a [DebatedModel]) -> Vec<Told<'a>> {
-        let mut all: Vec<Told<'a>> = Vec::new();
-        for (choice, model) in self.choices().zip(models) {
-            match all.last_mut().filter(|told| told.kind == choice.kind) {
-                Some(told) => told.models.push((choice.seed, model)),
-                None => all.push(Told { kind: choice.kind, models: vec![(choice.seed, model)] }),
-            }
-        }
-        all
+    fn items(&self, kinds: &[KindModels<'_>]) -> Result<Vec<Item>> {
+        let classes = kinds[0].test.model().card().labels.len();
+        let metric = if classes == 2 { "F1" } else { "accuracy" };
+        let summaries: Vec<KindSummary> = kinds.iter().map(|kind| self.summary(kind)).collect();
+        let verdict = Item::Verdict(self.verdict(&kinds[0], &summaries[0], metric)?);
+        let truth = self.generated.is_some().then(|| truth_table(&summaries));
+        let front = std::iter::once(kinds_table(&summaries, &metric.to_lowercase()));
+        let tables = front.chain(truth).chain([over_kinds(&summaries)]).chain(tables_of_models(kinds));
+        let texts = Item::Rows(texts_of_first(&kinds[0]));
+        Ok([verdict].into_iter().chain(tables.map(Item::Table)).chain([texts]).collect())
     }
 
-    fn summary(&self, told: &Told<'_>, test: &AttentionTest<'_>) -> KindSummary {
+    fn summary(&self, kind: &KindModels<'_>) -> KindSummary {
+        let KindModels { kind: DebatedKind { kind: name, attention }, models, test } = kind;
         let truth = |&(seed, model): &(u64, &DebatedModel)| self.truth(seed, &model.best, test);
         KindSummary {
-            name: told.kind.to_string(),
-            spelled: [told.kind.kind.clone(), told.kind.attention.clone()],
-            figures: told.models.iter().map(|(_, model)| model.figure).collect(),
-            seeds: told.models.iter().map(|(_, model)| SeedStatistics::of(&model.best)).collect(),
-            truth: told.models.iter().filter_map(truth).collect(),
+            name: kind.kind.to_string(),
+            spelled: [name.clone(), attention.clone()],
+            figures: models.iter().map(|(_, model)| model.figure).collect(),
+            seeds: models.iter().map(|(_, model)| SeedStatistics::of(&model.best)).collect(),
+            truth: models.iter().filter_map(truth).collect(),
         }
     }
 
     /// How well rankings find the truth, where it is known.
-    fn truth(
-        &self,
-        seed: u64,
-        records: &[TextRecord],
-        test: &AttentionTest<'_>,
-    ) -> Option<[FoundTruth; 6]> {
+    fn truth(&self, seed: u64, records: &[TextRecord], test: &AttentionTest<'_>) -> Option<[FoundTruth; 6]> {
         let rows = self.generated.as_ref()?;
         let texts = records.iter().zip(test.texts());
-        let found = texts
-            .filter_map(|(record, text)| truth::found(record, &rows.truth(text), (seed, text.number)));
+        let found =
+            texts.filter_map(|(record, text)| truth::found(record, &rows.truth(text), (seed, text.number)));
         truth::mean_of(&found.collect::<Vec<_>>())
     }
 
     fn verdict(
         &self,
-        base: &Told<'_>,
+        base: &KindModels<'_>,
         summary: &KindSummary,
-        test: &AttentionTest<'_>,
         metric: &'static str,
     ) -> Result<Judgement> {
         let gain = |(_, model): &(u64, &DebatedModel)| Some(model.figure - model.uniform?);
@@ -112,34 +107,39 @@ impl AttentionDebate<'_> {
             summary.seeds.len()
         ));
         judged.notes.extend(self.generated.as_ref().map(|rows| rows.said()));
-        judged.notes.extend(test.left_out().iter().cloned());
+        judged.notes.extend(base.test.left_out().iter().cloned());
         Ok(judged)
     }
 }
 
+/// The texts as the base's first model has them.
+fn texts_of_first(base: &KindModels<'_>) -> Rows {
+    let (seed, model) = base.models[0];
+    let (rows, _) = base.test.tables(&model.best, base.test.experiments());
+    let title = format!("The texts and what was found about each, by {} of seed {seed}", base.kind);
+    Rows { title, ..rows }
+}
+
 /// The tables of every model, one below the other.
-fn tables_of_models(by_kind: &[Told<'_>], labels: &[String]) -> Vec<Table> {
-    let mut all = Vec::new();
+fn tables_of_models(kinds: &[KindModels<'_>]) -> Vec<Table> {
     let word = |word: &str| Cell::Word(word.to_owned());
-    for Told { kind, models } in by_kind {
+    let mut all = Vec::new();
+    for KindModels { kind, models, test } in kinds {
         for &(seed, model) in models {
-            let front = [("kind", word(&kind.to_string())), ("seed", Cell::Number(seed as f64))];
-            let of = |records, experiments: &[Experiment]| {
-                let family = &kind.kind;
-                tables(&Summary { records, labels, experiments, family, noun: "words", seed }).1
+            let name = format!("{kind} of seed {seed}");
+            let front = vec![("kind", word(&kind.to_string())), ("seed", Cell::Number(seed as f64))];
+            let of = |records, experiments| {
+                let (_, tables) = test.tables(records, experiments);
+                tables.into_iter().filter(|table| table.name != "published")
             };
-            let ran: Vec<Experiment> =
-                Experiment::ALL.into_iter().filter(|experiment| !experiment.trains()).collect();
-            let (ranks, others): (Vec<Table>, Vec<Table>) = of(&model.best, &ran)
-                .into_iter()
-                .filter(|table| table.name != "published")
-                .partition(|table| table.name == "correlation");
-            let last = of(&model.last, &[Experiment::Correlation]);
-            let last = last.into_iter().filter(|table| table.name == "correlation").collect();
-            for (epoch, tables) in [("best", ranks), ("last", last)] {
-                all.push(([&front[..], &[("epoch", word(epoch))]].concat(), tables));
+            let ranks = |table: &Table| table.name == "correlation";
+            let (best, others): (Vec<Table>, _) = of(&model.best, test.experiments()).partition(ranks);
+            let last = of(&model.last, &[Experiment::Correlation]).collect();
+            for (epoch, tables) in [("best", best), ("last", last)] {
+                let front = [&front[..], &[("epoch", word(epoch))]].concat();
+                all.push(ModelTables { name: format!("{name}, {epoch} epoch"), front, tables });
             }
-            all.push((front.to_vec(), others));
+            all.push(ModelTables { name, front, tables: others });
         }
     }
     side_by_side(all)

@@ -3,14 +3,12 @@
 use super::generated::GeneratedRows;
 use super::models::{DebatedModel, ModelChoice, ModelFolder};
 use super::{AttentionDebateRequest, DebatedKind};
+use crate::Example;
 use crate::report::{RecordedFile, Report};
 use crate::request::input::TextReader;
-use crate::request::{
-    Listener, Notice, RunIdentity, Stop, TextInput, check_stop, record,
-};
+use crate::request::{Listener, Notice, RunIdentity, Stop, TextInput, check_stop, record};
 use crate::small::WordVocabulary;
 use crate::task::CLASSIFICATION;
-use crate::Example;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +35,8 @@ pub fn run(request: &AttentionDebateRequest, stop: &Stop, tell: Listener<'_>) ->
 pub fn open(request: &AttentionDebateRequest) -> Result<AttentionDebate<'_>> {
     request.check()?;
     let kinds = request.kinds()?;
-    let generated = request.generates().then(|| GeneratedRows::new(request.rows, request.seed)).transpose()?;
+    let generated =
+        request.generates().then(|| GeneratedRows::new(request.rows, request.seed)).transpose()?;
     check_texts(request)?;
     let recorded = record::files(&request.named_files())?;
     Ok(AttentionDebate { request, kinds, generated, recorded, started: Instant::now() })
@@ -82,11 +81,15 @@ impl AttentionDebate<'_> {
     }
 
     pub(super) fn choices(&self) -> impl Iterator<Item = ModelChoice<'_>> {
-        let seeds = move || (0..self.request.seeds as u64).map(|i| self.request.seed.wrapping_add(i));
         let of = move |(at, kind): (usize, _)| {
-            seeds().map(move |seed| ModelChoice { kind, seed, is_base: at == 0 })
+            self.seeds().map(move |seed| ModelChoice { kind, seed, is_base: at == 0 })
         };
         self.kinds.iter().enumerate().flat_map(of)
+    }
+
+    pub(super) fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.request.seed;
+        (0..self.request.seeds as u64).map(move |i| first.wrapping_add(i))
     }
 
     /// Where models are trained, with the rows that they learn from.
@@ -102,11 +105,11 @@ impl AttentionDebate<'_> {
     }
 }
 
-/// What is told about the first model of a kind is not told again about the others.
+/// What is told about the first model of a kind is not told again about the others. How far a model is says nothing about the run.
 fn quieter(notice: Notice<'_>, first: bool, tell: Listener<'_>) {
     match notice {
         Notice::Note(_) | Notice::Warning(_) if !first => {}
-        Notice::Texts(..) | Notice::Stage(_) => {}
+        Notice::Texts(..) | Notice::Stage(_) | Notice::Training(_) => {}
         notice => tell(notice),
     }
 }
@@ -134,7 +137,9 @@ fn check_texts(request: &AttentionDebateRequest) -> Result<()> {
         bail!("{name}: holds no rows");
     }
     if longest < least {
-        bail!("{name}: no text can be tested: none of {read} has {least} words; lower --min-words, or give longer texts");
+        bail!(
+            "{name}: no text can be tested: none of {read} has {least} words; lower --min-words, or give longer texts"
+        );
     }
     Ok(())
 }

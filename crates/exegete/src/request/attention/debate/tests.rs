@@ -111,7 +111,10 @@ fn kinds_are_told_apart_and_absurd_requests_refused() {
     let said = |kinds: &[&str]| {
         let kinds = Some(kinds.iter().map(|&kind| kind.to_owned()).collect());
         let request = AttentionDebateRequest { kinds, ..AttentionDebateRequest::default() };
-        request.kinds().map(|kinds| kinds.iter().map(ToString::to_string).collect::<Vec<_>>()).map_err(|e| e.to_string())
+        request
+            .kinds()
+            .map(|kinds| kinds.iter().map(ToString::to_string).collect::<Vec<_>>())
+            .map_err(|e| e.to_string())
     };
     assert_eq!(said(&["lstm:additive", "lstm:dot", "none"]).unwrap(), ["lstm", "lstm:dot", "none"]);
     for (kinds, told) in [

@@ -120,13 +120,22 @@ impl AttentionTest<'_> {
         self.driver.spent()
     }
 
-    /// What records come to.
-    pub(in crate::request::attention) fn tables(&self, records: &[TextRecord]) -> (Rows, Vec<Table>) {
+    /// The experiments that it runs.
+    pub(in crate::request::attention) fn experiments(&self) -> &[Experiment] {
+        &self.experiments
+    }
+
+    /// What the records of some experiments come to.
+    pub(in crate::request::attention) fn tables(
+        &self,
+        records: &[TextRecord],
+        experiments: &[Experiment],
+    ) -> (Rows, Vec<Table>) {
         let card = self.model.card();
         tables(&Summary {
             records,
             labels: &card.labels,
-            experiments: &self.experiments,
+            experiments,
             family: &card.family,
             noun: self.place.noun(),
             seed: self.request.seed,
@@ -173,7 +182,7 @@ impl AttentionTest<'_> {
     /// The rows and tables of what was found.
     pub fn report(&self, records: &[TextRecord]) -> Report {
         let card = self.model.card();
-        let (mut rows, found) = self.tables(records);
+        let (mut rows, found) = self.tables(records, &self.experiments);
         rows.notes.extend(self.left_out.iter().cloned());
         rows.notes.push(self.setting());
         let refused = (!self.refused.is_empty()).then(|| refused(&self.refused));
