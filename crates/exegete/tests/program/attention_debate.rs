@@ -4,6 +4,9 @@ use crate::harness::{Run, assert_error, exegete};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Rows in which one word decides, among others that say nothing.
 fn rows(count: usize, seed: usize) -> String {
@@ -38,11 +41,20 @@ impl Folder {
         self.at(name)
     }
 
-    fn debate(&self, args: &[&str]) -> Run {
+    fn args(&self, args: &[&str]) -> Vec<String> {
         let (train, dev) = (self.at("train.tsv"), self.at("dev.tsv"));
         let small = ["--embedding", "6", "--hidden", "4", "--epochs", "3", "--seeds", "3"];
-        exegete(&[&["attention", "debate", "--train", &train, "--dev", &dev], &small[..], args].concat())
+        let all = [&["attention", "debate", "--train", &train, "--dev", &dev], &small[..], args].concat();
+        all.into_iter().map(str::to_owned).collect()
     }
+
+    fn debate(&self, args: &[&str]) -> Run {
+        exegete(&borrowed(&self.args(args)))
+    }
+}
+
+fn borrowed(args: &[String]) -> Vec<&str> {
+    args.iter().map(String::as_str).collect()
 }
 
 fn item<'a>(report: &'a Value, name: &str) -> &'a Value {
@@ -118,18 +130,30 @@ fn every_format_shows_the_verdict_and_csv_its_findings() {
 }
 
 #[test]
-fn a_run_goes_on_with_what_an_earlier_one_found() {
+fn a_killed_run_goes_on_with_what_it_found() {
     let folder = Folder::new();
     let (whole, out) = (folder.at("whole.json"), folder.at("out.json"));
-    assert_eq!(folder.debate(&["--kinds", "none", "-o", &whole]).code, 0);
-    // What a kill leaves: the identity and the first model's line, here of a run whose second model cannot be written.
-    let models = folder.at("out.json.unfinished.models");
-    fs::write(&models, "in the way").unwrap();
-    assert_eq!(folder.debate(&["--kinds", "none", "-o", &out]).code, 2);
-    fs::remove_file(&models).unwrap();
-    let run = folder.debate(&["--kinds", "none", "-o", &out]);
+    let args = |out: &str| folder.args(&["--kinds", "none,gru", "-o", out]);
+    assert_eq!(exegete(&borrowed(&args(&whole))).code, 0);
+    let mut child =
+        Command::new(env!("CARGO_BIN_EXE_exegete")).args(args(&out)).stderr(Stdio::null()).spawn().unwrap();
+    let journal = folder.at("out.json.unfinished");
+    let lines = || fs::read_to_string(&journal).map_or(0, |text| text.matches('\n').count());
+    let started = Instant::now();
+    while lines() < 2 && started.elapsed() < Duration::from_secs(120) {
+        sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!((2..7).contains(&lines()) && !Path::new(&out).exists(), "{} lines", lines());
+    // Another run is told what differs and changes nothing.
+    let other = exegete(&borrowed(&[args(&out), vec!["--seed".to_owned(), "3".to_owned()]].concat()));
+    assert_error(&other, &["differs in: seed"]);
+    let run = exegete(&borrowed(&args(&out)));
     assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("going on after"), "{}", run.stderr);
     assert_eq!(report(&out)["items"], report(&whole)["items"]);
+    assert!(!Path::new(&journal).exists() && !Path::new(&folder.at("out.json.unfinished.models")).exists());
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub(super) fn supports(found: &DebateStatistics) -> String {
 pub(super) fn mixed(found: &DebateStatistics) -> String {
     let failed: Vec<String> =
         found.support().iter().filter(|part| !part.holds).map(|part| failed(found, part.name)).collect();
-    format!("Attention says nothing clear here: it is used and needed, but {}.", failed.join("; "))
+    format!("Attention says nothing clear here: it is needed and not idle, but {}.", failed.join("; "))
 }
 
 /// What fails where a condition of rule 4 does.

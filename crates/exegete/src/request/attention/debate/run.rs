@@ -45,7 +45,7 @@ pub fn open(request: &AttentionDebateRequest) -> Result<AttentionDebate<'_>> {
 impl AttentionDebate<'_> {
     /// The models that are tested, in their order.
     pub fn names(&self) -> Vec<String> {
-        self.choices().map(|choice| format!("{} {}", choice.kind, choice.seed)).collect()
+        self.choices().map(|choice| format!("{}, seed {}", choice.kind, choice.seed)).collect()
     }
 
     /// What a run that goes on must have in common with the one that it goes on with.
