@@ -61,15 +61,17 @@ fn test(args: &cli::AttentionTest, stop: &Stop) -> Result<()> {
         let lines = lines.collect::<Result<Vec<_>>>()?;
         journal.as_mut().map_or(Ok(()), |journal| journal.add(&lines))
     });
+    let work = journal.as_ref().map(Journal::models);
+    let found = records.and_then(|records| Ok((asked.train(work.as_deref(), tell)?, records)));
     progress.finish();
-    let records = match records {
-        Ok(records) => records,
+    let (arms, records) = match found {
+        Ok(found) => found,
         Err(error) => {
             let error = after_texts(error, done, journal.is_some());
             return journal.map_or(Ok(()), Journal::leave).and(Err(error));
         }
     };
-    report::write(&written(asked.report(&records), args.format, is_rows), args.format, output)?;
+    report::write(&written(asked.report(&records, &arms), args.format, is_rows), args.format, output)?;
     journal.map_or(Ok(()), Journal::remove)
 }
 

@@ -86,7 +86,7 @@ impl Journal {
         path.into()
     }
 
-    /// The folder in which the run may keep the models that it trains.
+    /// Where the run may keep models that it trains.
     pub(crate) fn models(&self) -> PathBuf {
         let mut path = self.path.clone().into_os_string();
         path.push(".models");

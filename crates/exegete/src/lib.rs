@@ -118,7 +118,7 @@ pub mod conformance {
 
 /// How models are trained: see [`train::fit`].
 pub mod train {
-    pub use exegete_models::loss::{Forward, Objective, supervised};
+    pub use exegete_models::loss::{AttentionSites, FixedAnswer, Forward, Objective, opposing, supervised};
     pub use exegete_models::train::{
         ClassWeights, Data, Epoch, Event, Keep, Metric, Metrics, Optimiser, Recipe, Reduction, Sample,
         Schedule, Start, TrainedHead, Trainer, TrainingDefaults, TrainingLoss, TrainingRun, TrainingSettings,

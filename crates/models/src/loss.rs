@@ -1,10 +1,13 @@
 mod by_token;
+mod opposing;
 
 use crate::run::Kept;
 use exegete_core::{Error, Label, Result, Row, Site, Task};
 use exegete_engine::{Op, Scalar, Tape, Tensor, Unary, Var};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+pub use opposing::{AttentionSites, FixedAnswer, opposing};
 
 /// What a forward run left for a loss to be computed from.
 pub struct Forward<'a, T> {

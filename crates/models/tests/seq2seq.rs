@@ -273,6 +273,7 @@ fn losses_read_the_weights() {
     let case = Case::read("bahdanau");
     let probs = Site::named("decoder.attn.probs");
     let goal = TrainingLoss {
+        name: "weights".to_owned(),
         reads: vec![probs],
         losses: Box::new(move |forward| {
             let rows = forward.rows.len();

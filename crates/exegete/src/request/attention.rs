@@ -1,5 +1,6 @@
 //! The requests of `exegete attention …`: what the attention of a model is worth.
 
+mod arms;
 mod corpus;
 pub mod debate;
 pub mod heads;

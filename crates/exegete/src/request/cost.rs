@@ -47,7 +47,7 @@ fn line(name: &str, rows: usize, seconds: f64) -> String {
 }
 
 /// A time with its unit, to two digits at most below ten.
-fn duration(seconds: f64) -> String {
+pub(super) fn duration(seconds: f64) -> String {
     let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "s"), (1e-3, "ms")];
     let (size, unit) = units.into_iter().find(|(size, _)| seconds >= 2.0 * size).unwrap_or((1e-6, "µs"));
     let number = seconds / size;

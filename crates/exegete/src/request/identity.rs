@@ -51,6 +51,11 @@ impl AttentionTestRequest {
     /// The same; `contents` are the texts as they were read.
     pub fn identity(&self, card: &Card, contents: &[String]) -> Result<RunIdentity> {
         let mut identity = fields(&self.meaning(), card)?;
+        for (name, path) in [("train", &self.train), ("dev", &self.dev)] {
+            if let Some(path) = path {
+                identity.insert(name.to_owned(), content(path)?);
+            }
+        }
         let mut hash = ContentHash::default();
         contents.iter().for_each(|content| hash.field(content.as_bytes()));
         identity.insert("input".to_owned(), hash.hex());

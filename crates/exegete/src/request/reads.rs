@@ -69,7 +69,8 @@ impl EvalRequest {
 impl AttentionTestRequest {
     /// Its files by option.
     pub fn reads(&self) -> Vec<Read<'_>> {
-        [named("--input", self.input.as_deref()), model(self.model.as_deref())].concat()
+        let trained = [named("--train", self.train.as_deref()), named("--dev", self.dev.as_deref())].concat();
+        [named("--input", self.input.as_deref()), trained, model(self.model.as_deref())].concat()
     }
 }
 

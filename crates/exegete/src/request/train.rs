@@ -7,7 +7,7 @@ mod small;
 
 use super::{Listener, Notice, Resources, Stop, model, needed, refuse_reads};
 use crate::train::{Data, Epoch, Event, Metric, Start, TrainedHead, Trainer, TrainingLoss, TrainingRun, fit};
-use crate::{Error, Model, partial};
+use crate::{Error, Example, Model, partial};
 use anyhow::{Context, Result, bail};
 pub use choices::{TrainKeep, TrainLoss, TrainMetric, TrainOptimiser, TrainSchedule};
 use clap::Args;
@@ -179,6 +179,20 @@ impl Default for TrainRequest {
             resources: Resources::default(),
         }
     }
+}
+
+/// The rows of a request, each with its class.
+pub(crate) struct TrainingTexts {
+    /// Rows to learn from.
+    pub(crate) train: Vec<(Example, usize)>,
+    /// Rows to measure on.
+    pub(crate) dev: Vec<(Example, usize)>,
+}
+
+/// Reads the rows of a request in which each has one class.
+pub(crate) fn texts(request: &TrainRequest) -> Result<TrainingTexts> {
+    let Rows { train, dev, .. } = Rows::read(request)?;
+    Ok(TrainingTexts { train: rows::by_class(train)?, dev: rows::by_class(dev)? })
 }
 
 /// Something else to train for than the labels; only the library does that.

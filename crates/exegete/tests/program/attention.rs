@@ -117,7 +117,7 @@ fn only_what_is_named_runs() {
         report["items"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["texts", "concentration", "flips", "published"]);
     assert!(item(&report, "texts")["rows"][0].get("gradient").is_none());
-    assert_error(&folder.toy(&["--only", "uniform"]), &["uniform cannot run", "trained"]);
+    assert_error(&folder.toy(&["--only", "uniform"]), &["uniform cannot run", "give --train FILE"]);
     assert_error(&folder.toy(&["--only", "corelation"]), &["no experiment 'corelation'", "correlation,"]);
 }
 

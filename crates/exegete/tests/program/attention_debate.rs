@@ -88,6 +88,7 @@ fn a_debate_is_one_verdict_with_every_number_behind_it() {
         ("adversary", &["kind", "seed", "class", "jsd_mean", "share_above", "texts"]),
         ("concentration", &["kind", "seed", "words_90", "share", "texts"]),
         ("flips", &["kind", "seed", "top", "random", "share"]),
+        ("training", &["kind", "arm", "seed", "f1", "accuracy", "tvd", "jsd", "lambda"]),
         ("removed", &["kind", "seed", "ranking", "median", "lower", "upper", "q1", "q3", "undecided"]),
         ("published", &["statistic", "published", "ours", "lower", "upper"]),
     ] {
@@ -119,13 +120,16 @@ fn generated_rows_come_with_their_truth() {
 fn every_format_shows_the_verdict_and_csv_its_findings() {
     let folder = Folder::new();
     let common = ["--kinds", "none"];
-    for (name, opens) in [("page.html", "<!"), ("page.svg", "<svg"), ("page.csv", "check,")] {
+    let said = "attention_is_needed";
+    for (name, opens, says) in
+        [("page.html", "<!", said), ("page.svg", "<svg", "Each kind of model"), ("page.csv", "check", said)]
+    {
         let out = folder.at(name);
         let run = folder.debate(&[&common[..], &["-o", &out]].concat());
         assert_eq!(run.code, 0, "{name}: {}", run.stderr);
         let text = fs::read_to_string(&out).unwrap();
         assert!(text.contains(opens), "{name}: {}", &text[..200.min(text.len())]);
-        assert!(text.contains("attention_is_needed"), "{name}");
+        assert!(text.contains(says), "{name}");
     }
 }
 

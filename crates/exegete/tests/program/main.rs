@@ -5,6 +5,7 @@ mod again;
 mod attention;
 mod attention_debate;
 mod attention_heads;
+mod attention_training;
 mod bad_input;
 mod bad_model;
 mod commands;

@@ -5,7 +5,8 @@
 //!    ([`LinearHead`]) and a run from the last cut where they are not ([`RunHead`]): two ways of being [`Reweighed`].
 //! 3. One file an experiment, each a function of that: `correlation`, `permutation`, `adversary`, `concentration`, `erase`,
 //!    `share`.
-//! 4. [`measure`] does all of it for some texts and gives a [`TextRecord`] each; [`tables`] says what they come to.
+//! 4. `training` holds models that were trained beside the tested one against it: [`ArmRecord`].
+//! 5. [`measure`] does all of it for some texts and gives a [`TextRecord`] each; [`tables`] says what everything comes to.
 
 pub mod adversary;
 pub mod concentration;
@@ -24,6 +25,7 @@ pub mod seeds;
 pub mod share;
 pub mod spread;
 mod tables;
+pub mod training;
 pub mod truth;
 pub mod verdict;
 
@@ -33,6 +35,7 @@ pub use look::TestedText;
 pub use measure::{Measuring, measure};
 pub use place::{Parts, Place, PlaceChoice};
 pub use published::over_kinds;
-pub use record::{Adversary, BINS, Decisive, Erased, ErasedPair, ErasureShares, Tau, TextRecord};
+pub use record::{Adversary, BINS, Decisive, Erased, ErasedPair, ErasureShares, Tau, TextRecord, bin_of};
 pub use spread::{Imposed, WordSpread};
 pub use tables::{KindSummary, ModelTables, Summary, kinds_table, side_by_side, tables, truth_table};
+pub use training::{Arm, ArmRecord, MeasuredTexts, WeighedAnswers};

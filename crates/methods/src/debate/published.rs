@@ -3,7 +3,9 @@
 
 use super::seeds::over;
 use super::tables::cell;
+use super::training::{Arm, ArmRecord, scores};
 use super::{Experiment, KindSummary, Summary, Tau, TextRecord};
+use crate::statistics::interval::{mean, over_seeds};
 use exegete_core::report::{Cell, Table};
 
 /// Mean τ on SST by encoder and attention, from the result files that S. Jain and B. C. Wallace, *Attention is not
@@ -25,6 +27,26 @@ const FLIPS: [(&str, f64, [bool; 2]); 4] = [
     ("neither flips", 0.842, [false, false]),
 ];
 
+/// F1 on SST of the models that are trained beside the tested one: S. Wiegreffe and Y. Pinter, *Attention is not not
+/// explanation*, 2019.
+const ARMS: [(&str, Arm, f64); 7] = [
+    ("F1 as trained (SST, lstm)", Arm::Base, 0.831),
+    ("F1 with equal weights (SST, lstm)", Arm::Uniform, 0.822),
+    ("F1 of the guide by equal weights (SST)", Arm::GuideUniform, 0.812),
+    ("F1 of the guide by its own weights (SST)", Arm::GuideTrained, 0.817),
+    ("F1 of the guide by the model's weights (SST, lstm)", Arm::GuideBase, 0.824),
+    ("F1 of the guide by the adversary's weights (SST, lstm)", Arm::GuideAdversary, 0.592),
+    ("F1 of the adversary far away (SST, lstm)", Arm::Adversarial, 0.823),
+];
+
+/// One row of it: the mean over seeds with its interval, where there are several.
+fn trained_cells((statistic, published, ours): (&str, f64, Vec<f64>)) -> Vec<Cell> {
+    let (value, interval) = (Cell::Number(mean(&ours)), over_seeds(&ours));
+    let [lower, upper] =
+        interval.map_or([Cell::Empty, Cell::Empty], |own| [own.lower, own.upper].map(Cell::Number));
+    vec![Cell::Word(statistic.to_owned()), Cell::Number(published), value, lower, upper]
+}
+
 /// The table, where something was run that has a published number.
 pub(super) fn table(summary: &Summary<'_>) -> Option<Table> {
     let mut rows = Vec::new();
@@ -44,17 +66,24 @@ pub(super) fn table(summary: &Summary<'_>) -> Option<Table> {
             rows.push((share_of_texts(what), published, own));
         }
     }
-    if rows.is_empty() {
+    let trained = trained(summary.training);
+    if rows.is_empty() && trained.is_empty() {
         return None;
     }
     let cells = |(place, (statistic, published, values)): (u64, (String, f64, Vec<f64>))| {
         beside(statistic, published, summary.mean(&values, 600 + place))
     };
-    Some(made((0..).zip(rows).map(cells).collect()))
+    Some(made((0..).zip(rows).map(cells).chain(trained).collect()))
 }
 
-/// The same over seeds: τ of every kind that has a published number, and flips of the first.
-pub fn over_kinds(kinds: &[KindSummary]) -> Table {
+/// The rows of the models that were trained beside the tested one.
+fn trained(training: &[ArmRecord]) -> Vec<Vec<Cell>> {
+    let scores = ARMS.into_iter().map(|(what, arm, published)| (what, published, scores(training, arm)));
+    scores.filter(|(.., ours)| !ours.is_empty()).map(trained_cells).collect()
+}
+
+/// The same over seeds: τ of every kind that has a published number, flips of the first, and what was trained beside it.
+pub fn over_kinds(kinds: &[KindSummary], training: &[ArmRecord]) -> Table {
     let mut rows = Vec::new();
     for KindSummary { spelled, seeds, .. } in kinds {
         for (published, gradient, loo) in CORRELATIONS.iter().filter(|(published, ..)| published == spelled) {
@@ -70,7 +99,7 @@ pub fn over_kinds(kinds: &[KindSummary]) -> Table {
             rows.push(beside(format!("{}, here {name}", share_of_texts(what)), published, cell(ours)));
         }
     }
-    made(rows)
+    made(rows.into_iter().chain(trained(training)).collect())
 }
 
 fn mean_tau(with: &str, [kind, attention]: [&str; 2]) -> String {

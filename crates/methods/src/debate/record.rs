@@ -106,8 +106,7 @@ pub struct Decisive {
 impl TextRecord {
     /// The bin of the largest weight.
     pub fn bin(&self) -> &'static str {
-        let largest = self.alpha.iter().copied().fold(0.0, f64::max);
-        BINS[((4.0 * largest) as usize).min(3)]
+        bin_of(self.alpha.iter().copied().fold(0.0, f64::max))
     }
 
     /// As it stands in a report: the fields of what was run, in one order.
@@ -138,6 +137,11 @@ impl TextRecord {
 
 /// The quarters that largest weights are put into.
 pub const BINS: [&str; 4] = ["[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]"];
+
+/// The quarter that a largest weight is in.
+pub fn bin_of(largest: f64) -> &'static str {
+    BINS[((4.0 * largest) as usize).min(3)]
+}
 
 fn erased(pair: ErasedPair) -> Value {
     let ErasedPair { top, random } = pair;

@@ -1,8 +1,9 @@
 //! What the experiments come to for one kind of model, trained with several seeds.
 
 use super::tables::FAR;
+use super::training::{chosen, differences};
 use super::verdict::{DebateStatistics, FarAdversary};
-use super::{ErasureShares, TextRecord};
+use super::{Arm, ArmRecord, ErasureShares, TextRecord};
 use crate::statistics::interval::{Interval, mean, median, over_seeds};
 
 /// The fewest seeds that an interval is worked out from.
@@ -84,6 +85,25 @@ pub struct Retrained {
     pub guides: Vec<f64>,
     /// The model that was trained to answer the same with other weights, over its seeds.
     pub adversary: Option<FarAdversary>,
+}
+
+impl Retrained {
+    /// What records come to, the tested model's first.
+    pub fn of(records: &[ArmRecord]) -> Self {
+        let base = records.first().map_or(f64::NAN, ArmRecord::score);
+        let adversary = chosen(records).map(|chosen| {
+            let own =
+                || records.iter().filter(|own| own.arm == Arm::Adversarial && own.lambda == chosen.lambda);
+            let jsd: Vec<f64> = own().filter_map(ArmRecord::mean_jsd).collect();
+            let scores: Vec<f64> = own().map(ArmRecord::score).collect();
+            FarAdversary { jsd: mean(&jsd), loss: base - mean(&scores) }
+        });
+        Self {
+            gains: differences(records, [Arm::Base, Arm::Uniform]),
+            guides: differences(records, [Arm::GuideBase, Arm::GuideUniform]),
+            adversary,
+        }
+    }
 }
 
 impl DebateStatistics {
@@ -176,6 +196,34 @@ mod tests {
             1e-9,
         );
         assert_eq!(found.tau_gradient, None);
+    }
+
+    #[test]
+    fn models_trained_beside_the_base_by_hand() {
+        let record = |arm, seed, lambda: Option<f64>, score, jsd| ArmRecord {
+            arm,
+            seed,
+            lambda,
+            f1: Some(score),
+            accuracy: 0.0,
+            tvd: Vec::new(),
+            jsd: vec![Some(jsd)],
+        };
+        let records = [
+            record(Arm::Base, 0, None, 0.9, 0.0),
+            record(Arm::Base, 1, None, 0.8, 0.1),
+            record(Arm::Uniform, 1, None, 0.7, 0.1),
+            record(Arm::Uniform, 0, None, 0.85, 0.1),
+            record(Arm::GuideBase, 0, None, 0.8, 0.0),
+            record(Arm::GuideUniform, 0, None, 0.6, 0.0),
+            record(Arm::Adversarial, 1, Some(0.005), 0.88, 0.5),
+            record(Arm::Adversarial, 1, Some(0.02), 0.7, 0.6),
+            record(Arm::Adversarial, 2, Some(0.005), 0.84, 0.7),
+        ];
+        let found = Retrained::of(&records);
+        let far = found.adversary.unwrap();
+        let numbers = [found.gains.clone(), found.guides.clone(), vec![far.jsd, far.loss]].concat();
+        close("retrained", &numbers, &[0.05, 0.1, 0.2, 0.6, 0.04], Of::Size(1.0), 1e-9);
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 mod kinds;
 mod pictures;
+mod training;
 
 pub(super) use kinds::cell;
 pub use kinds::{KindSummary, ModelTables, kinds_table, side_by_side, truth_table};
 
 use super::share::RANKINGS;
-use super::{Experiment, Tau, TextRecord, published};
+use super::{ArmRecord, Experiment, Tau, TextRecord, published};
 use crate::Stream;
 use crate::statistics::interval::{Interval, bootstrap, deviation, mean, median, quantile};
 use exegete_core::report::{Cell, Rows, Table};
@@ -27,10 +28,14 @@ pub struct Summary<'a> {
     pub noun: &'a str,
     /// The seed of the resamples.
     pub seed: u64,
+    /// The models that were trained beside it, itself the first; none where nothing was trained.
+    pub training: &'a [ArmRecord],
+    /// Its weights of the texts that those were measured on.
+    pub base_alpha: &'a [Vec<f64>],
 }
 
-/// The rows `texts` and the tables of the experiments that were run.
-pub fn tables(summary: &Summary<'_>) -> (Rows, Vec<Table>) {
+/// The rows `texts`, perhaps `seeds`, and the tables of the experiments that were run.
+pub fn tables(summary: &Summary<'_>) -> (Vec<Rows>, Vec<Table>) {
     let table = |experiment: &Experiment| match experiment {
         Experiment::Correlation => Some(summary.correlation()),
         Experiment::Permutation => Some(summary.permutation()),
@@ -42,8 +47,9 @@ pub fn tables(summary: &Summary<'_>) -> (Rows, Vec<Table>) {
     };
     let ran = Experiment::ALL.into_iter().filter(|known| summary.ran(*known));
     let mut tables: Vec<Table> = ran.collect::<Vec<_>>().iter().filter_map(table).collect();
+    tables.extend(summary.training());
     tables.extend(published::table(summary));
-    (summary.texts(), tables)
+    (std::iter::once(summary.texts()).chain(summary.seeds()).collect(), tables)
 }
 
 /// What stands for all classes together.

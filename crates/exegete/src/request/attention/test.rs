@@ -2,6 +2,7 @@
 
 mod run;
 
+pub use super::arms::TrainedArms;
 pub use run::{AttentionTest, open, run};
 
 use super::super::{Resources, TextInput};
@@ -32,9 +33,19 @@ pub struct AttentionTestRequest {
     /// program].
     #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
-    /// Only these experiments: correlation, permutation, adversary, concentration, erase, share [default: all that can run].
+    /// Only these experiments: correlation, permutation, adversary, concentration, uniform, seeds, guide, adversarial_training, erase, share [default: all that can run].
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub only: Option<Vec<String>>,
+    /// Rows to train models on beside this one, with the columns that it was trained by: for uniform, seeds, guide and
+    /// adversarial_training.
+    #[arg(long, value_name = "FILE", requires = "dev")]
+    pub train: Option<PathBuf>,
+    /// Rows to measure those models on.
+    #[arg(long, value_name = "FILE", requires = "train")]
+    pub dev: Option<PathBuf>,
+    /// How many seeds they are trained with, this model's own counted [default: 5].
+    #[arg(long, value_name = "N", requires = "train")]
+    pub seeds: Option<usize>,
     /// Which layer of a transformer, from 0 [default: the last].
     #[arg(long, value_name = "N")]
     pub layer: Option<usize>,
@@ -71,6 +82,9 @@ impl Default for AttentionTestRequest {
             no_header: false,
             model: None,
             only: None,
+            train: None,
+            dev: None,
+            seeds: None,
             layer: None,
             head: "all".to_owned(),
             row: AttentionRow::default(),

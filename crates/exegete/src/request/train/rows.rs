@@ -133,6 +133,15 @@ impl Rows {
     }
 }
 
+/// Each row with its class.
+pub(super) fn by_class(rows: Vec<Labelled>) -> Result<Vec<(Example, usize)>> {
+    let one = |row: Labelled| match row.label {
+        Label::Class(class) => Ok((row.example, class)),
+        _ => Err(row.place.error("has more or less than one class")),
+    };
+    rows.into_iter().map(one).collect()
+}
+
 /// The rows with their attention from outside, where it is given: the training rows' first.
 fn weigh(request: &TrainRequest, files: [&mut Vec<(Example, Place)>; 2]) -> Result<()> {
     let Some(path) = request.small.weights.as_deref() else { return Ok(()) };

@@ -113,7 +113,7 @@ pub fn side_by_side(models: Vec<ModelTables>) -> Vec<Table> {
             let (rows, notes) = (std::mem::take(&mut table.rows), std::mem::take(&mut table.notes));
             let there = all.iter().position(|(known, _)| known.name == table.name).unwrap_or_else(|| {
                 table.columns.splice(0..0, front.iter().map(|(column, _)| (*column).to_owned()));
-                table.pictures = pictures::of_models(&table.name);
+                table.pictures = pictures::of_models(&table.name, std::mem::take(&mut table.pictures));
                 all.push((table, Vec::new()));
                 all.len() - 1
             });

@@ -1,5 +1,6 @@
 //! One model of the debate: trained, kept, and run through the experiments.
 
+use super::super::arms::{self, ArmsRequest, TrainedArms};
 use super::super::test::{self, AttentionTestRequest};
 use super::{AttentionDebateRequest, DebatedKind};
 use crate::Spent;
@@ -17,8 +18,6 @@ use std::path::{Path, PathBuf};
 pub struct DebatedModel {
     /// How well the model of the best epoch answers the tested rows: F1, above two classes accuracy.
     pub figure: f64,
-    /// The same of the model that was trained alike with equal weights; of the base alone.
-    pub uniform: Option<f64>,
     /// Every experiment on the model of the best epoch, one record a text.
     pub best: Vec<TextRecord>,
     /// The correlations of the model of the last epoch.
@@ -42,13 +41,14 @@ pub(super) struct ModelFolder<'a> {
 pub(super) struct ModelChoice<'a> {
     pub(super) kind: &'a DebatedKind,
     pub(super) seed: u64,
-    /// Whether its uniform twin is trained too.
-    pub(super) is_base: bool,
 }
 
 /// Sizes of the models of generated rows.
 const GENERATED_EMBEDDING: usize = 50;
 const GENERATED_HIDDEN: usize = 32;
+/// The adversaries of generated rows: few, so that a newcomer need not wait.
+const GENERATED_LAMBDAS: [f64; 2] = [0.005, 0.02];
+const GENERATED_EPOCHS: usize = 10;
 
 impl ModelFolder<'_> {
     /// Trains a model, unless an earlier run did, and runs the experiments on it.
@@ -58,16 +58,14 @@ impl ModelFolder<'_> {
         stop: &Stop,
         tell: Listener<'_>,
     ) -> Result<DebatedModel> {
-        let ModelChoice { kind, seed, is_base } = choice;
-        let figure = self.trained(kind, seed, Some(&self.last(kind, seed)), stop, tell)?;
-        let equal = DebatedKind { kind: kind.kind.clone(), attention: "uniform".to_owned() };
-        let uniform = is_base.then(|| self.trained(&equal, seed, None, stop, tell)).transpose()?;
+        let ModelChoice { kind, seed } = choice;
+        let figure = self.trained(kind, seed, stop, tell)?;
         let (best, first) = self.measured(&self.best(kind, seed), None, seed, stop, tell)?;
         let correlation = Some(vec![Experiment::Correlation.name().to_owned()]);
         let (last, second) = self.measured(&self.last(kind, seed), correlation, seed, stop, tell)?;
         let forward_rows = first.forward_rows + second.forward_rows;
         let backward_rows = first.backward_rows + second.backward_rows;
-        Ok(DebatedModel { figure, uniform, best, last, forward_rows, backward_rows })
+        Ok(DebatedModel { figure, best, last, forward_rows, backward_rows })
     }
 
     /// The experiments on a model that was trained.
@@ -98,6 +96,24 @@ impl ModelFolder<'_> {
         self.folder.join(format!("{}-{}-{seed}-last", kind.kind, kind.attention))
     }
 
+    /// Trains models beside the base's, and holds them against its first.
+    pub(super) fn arms(&self, base: &DebatedKind, stop: &Stop, tell: Listener<'_>) -> Result<TrainedArms> {
+        let (AttentionDebateRequest { seeds, min_words, resources, .. }, seed) =
+            (self.request, self.request.seed);
+        let published =
+            ArmsRequest::new(&self.best(base, seed), &self.train, &self.dev, &self.folder.join("beside"));
+        let few = self.request.generates();
+        let asked = ArmsRequest {
+            seeds: *seeds,
+            min_words: *min_words,
+            lambdas: if few { GENERATED_LAMBDAS.to_vec() } else { published.lambdas.clone() },
+            adversary_epochs: if few { GENERATED_EPOCHS } else { published.adversary_epochs },
+            resources: *resources,
+            ..published
+        };
+        arms::run(&asked, stop, tell)
+    }
+
     fn measured(
         &self,
         model: &Path,
@@ -113,22 +129,12 @@ impl ModelFolder<'_> {
     }
 
     /// Trains a model, unless that was done; what its best epoch reached.
-    fn trained(
-        &self,
-        kind: &DebatedKind,
-        seed: u64,
-        last: Option<&Path>,
-        stop: &Stop,
-        tell: Listener<'_>,
-    ) -> Result<f64> {
+    fn trained(&self, kind: &DebatedKind, seed: u64, stop: &Stop, tell: Listener<'_>) -> Result<f64> {
         let output = self.best(kind, seed);
         let described = output.join("training.json");
         if !described.exists() {
             let request = self.training(kind, seed, output);
-            let mut ended = |trainer: &Trainer| match last {
-                Some(folder) => Ok(trainer.save(folder)?),
-                None => Ok(()),
-            };
+            let mut ended = |trainer: &Trainer| Ok(trainer.save(&self.last(kind, seed))?);
             train::run_then(&request, &mut ended, stop, tell)?;
         }
         let damaged = || format!("{}: is damaged; remove it to train again", described.display());

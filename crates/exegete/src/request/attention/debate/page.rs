@@ -1,5 +1,6 @@
 //! The page of the debate: one verdict, the sentences that go with it, then the tables.
 
+use super::super::arms::TrainedArms;
 use super::super::test::{self, AttentionTest};
 use super::models::DebatedModel;
 use super::{AttentionDebate, DebatedKind};
@@ -37,6 +38,7 @@ impl AttentionDebate<'_> {
         let requests: Vec<_> = self.kinds.iter().map(first).collect();
         let tests = requests.iter().map(|request| test::open(request, stop, tell));
         let tests = tests.collect::<Result<Vec<_>>>()?;
+        let arms = place.arms(&self.kinds[0], stop, tell)?;
         let each = self.kinds.iter().zip(&tests).zip(models.chunks(self.request.seeds));
         let kinds: Vec<KindModels<'_>> = each
             .map(|((kind, test), models)| KindModels {
@@ -53,19 +55,22 @@ impl AttentionDebate<'_> {
             (rows(|model| model.forward_rows), rows(|model| model.backward_rows));
         let spent = Spent { forward_rows, backward_rows, ..Spent::default() };
         let provenance = Provenance::new(card, seed, threads, seconds, spent);
-        Ok(Report { schema: SCHEMA.to_owned(), provenance, request, items: self.items(&kinds)? })
+        Ok(Report { schema: SCHEMA.to_owned(), provenance, request, items: self.items(&kinds, &arms)? })
     }
 
-    fn items(&self, kinds: &[KindModels<'_>]) -> Result<Vec<Item>> {
+    fn items(&self, kinds: &[KindModels<'_>], arms: &TrainedArms) -> Result<Vec<Item>> {
         let classes = kinds[0].test.model().card().labels.len();
         let metric = if classes == 2 { "F1" } else { "accuracy" };
         let summaries: Vec<KindSummary> = kinds.iter().map(|kind| self.summary(kind)).collect();
-        let verdict = Item::Verdict(self.verdict(&kinds[0], &summaries[0], metric)?);
+        let verdict = Item::Verdict(self.verdict(&kinds[0], &summaries[0], arms, metric)?);
         let truth = self.generated.is_some().then(|| truth_table(&summaries));
         let front = std::iter::once(kinds_table(&summaries, &metric.to_lowercase()));
-        let tables = front.chain(truth).chain([over_kinds(&summaries)]).chain(tables_of_models(kinds));
-        let texts = Item::Rows(texts_of_first(&kinds[0]));
-        Ok([verdict].into_iter().chain(tables.map(Item::Table)).chain([texts]).collect())
+        let tables = front
+            .chain(truth)
+            .chain([over_kinds(&summaries, &arms.records)])
+            .chain(tables_of_models(kinds, arms));
+        let texts = texts_of_first(&kinds[0], arms).into_iter().map(Item::Rows);
+        Ok([verdict].into_iter().chain(tables.map(Item::Table)).chain(texts).collect())
     }
 
     fn summary(&self, kind: &KindModels<'_>) -> KindSummary {
@@ -93,11 +98,10 @@ impl AttentionDebate<'_> {
         &self,
         base: &KindModels<'_>,
         summary: &KindSummary,
+        arms: &TrainedArms,
         metric: &'static str,
     ) -> Result<Judgement> {
-        let gain = |(_, model): &(u64, &DebatedModel)| Some(model.figure - model.uniform?);
-        let gains = base.models.iter().filter_map(gain).collect();
-        let retrained = Retrained { gains, ..Retrained::default() };
+        let retrained = Retrained::of(&arms.records);
         let found = DebateStatistics::over(&summary.seeds, &retrained, metric)
             .with_context(|| format!("fewer than {LEAST_SEEDS} models could be tested"))?;
         let mut judged = judge(&found);
@@ -112,24 +116,29 @@ impl AttentionDebate<'_> {
     }
 }
 
-/// The texts as the base's first model has them.
-fn texts_of_first(base: &KindModels<'_>) -> Rows {
+/// The texts as the base's first model has them, and how far other seeds' weights are.
+fn texts_of_first(base: &KindModels<'_>, arms: &TrainedArms) -> Vec<Rows> {
     let (seed, model) = base.models[0];
-    let (rows, _) = base.test.tables(&model.best, base.test.experiments());
-    let title = format!("The texts and what was found about each, by {} of seed {seed}", base.kind);
-    Rows { title, ..rows }
+    let trained: Vec<Experiment> =
+        Experiment::ALL.into_iter().filter(|experiment| experiment.trains()).collect();
+    let experiments = [base.test.experiments(), &trained].concat();
+    let (mut rows, _) = base.test.tables(&model.best, &experiments, arms);
+    rows[0].title = format!("The texts and what was found about each, by {} of seed {seed}", base.kind);
+    rows[0].notes.extend(arms.notes.iter().cloned());
+    rows
 }
 
-/// The tables of every model, one below the other.
-fn tables_of_models(kinds: &[KindModels<'_>]) -> Vec<Table> {
+/// The tables of every model, one below the other, and of what was trained beside the base.
+fn tables_of_models(kinds: &[KindModels<'_>], arms: &TrainedArms) -> Vec<Table> {
     let word = |word: &str| Cell::Word(word.to_owned());
+    let none = TrainedArms::default();
     let mut all = Vec::new();
     for KindModels { kind, models, test } in kinds {
         for &(seed, model) in models {
             let name = format!("{kind} of seed {seed}");
             let front = vec![("kind", word(&kind.to_string())), ("seed", Cell::Number(seed as f64))];
             let of = |records, experiments| {
-                let (_, tables) = test.tables(records, experiments);
+                let (_, tables) = test.tables(records, experiments, &none);
                 tables.into_iter().filter(|table| table.name != "published")
             };
             let ranks = |table: &Table| table.name == "correlation";
@@ -142,5 +151,10 @@ fn tables_of_models(kinds: &[KindModels<'_>]) -> Vec<Table> {
             all.push(ModelTables { name, front, tables: others });
         }
     }
+    let KindModels { kind, models, test } = &kinds[0];
+    let (_, tables) = test.tables(&models[0].1.best, &[], arms);
+    let tables = tables.into_iter().filter(|table| table.name != "published").collect();
+    let front = vec![("kind", word(&kind.to_string()))];
+    all.push(ModelTables { name: kind.to_string(), front, tables });
     side_by_side(all)
 }

@@ -81,10 +81,8 @@ impl AttentionDebate<'_> {
     }
 
     pub(super) fn choices(&self) -> impl Iterator<Item = ModelChoice<'_>> {
-        let of = move |(at, kind): (usize, _)| {
-            self.seeds().map(move |seed| ModelChoice { kind, seed, is_base: at == 0 })
-        };
-        self.kinds.iter().enumerate().flat_map(of)
+        let of = move |kind| self.seeds().map(move |seed| ModelChoice { kind, seed });
+        self.kinds.iter().flat_map(of)
     }
 
     pub(super) fn seeds(&self) -> impl Iterator<Item = u64> + use<> {

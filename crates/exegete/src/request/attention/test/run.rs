@@ -1,23 +1,28 @@
 //! A checked request: texts in, rows and tables out.
 
-use super::{AttentionRow, AttentionTestRequest};
+use super::{AttentionRow, AttentionTestRequest, TrainedArms};
 use crate::methods::debate::{
     Experiment, Measuring, Place, Summary, TestedText, TextRecord, measure, tables,
 };
 use crate::report::{Cell, Item, Provenance, RecordedFile, Report, Rows, SCHEMA, Table};
+use crate::request::attention::arms::{self, ArmsRequest};
 use crate::request::input::TextReader;
 use crate::request::{
     AddressOptions, Listener, Notice, Stop, check_stop, model, needed, record, say_going_on,
 };
 use crate::{Driver, Model, Predictions, Row, Scores, Spent};
 use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 /// How many texts are looked at together: enough for large batches, and little is lost where a run is killed.
 const CHUNK_TEXTS: usize = 64;
 /// With fewer parts there is no other order.
 const LEAST_PARTS: usize = 2;
+
+/// More seeds than anybody waits for.
+const MOST_SEEDS: usize = 1000;
 
 /// A request that was checked, with its model open and its texts read.
 pub struct AttentionTest<'a> {
@@ -39,7 +44,8 @@ pub struct AttentionTest<'a> {
 pub fn run(request: &AttentionTestRequest, stop: &Stop, tell: Listener<'_>) -> Result<Report> {
     let test = open(request, stop, tell)?;
     let records = test.measure(Vec::new(), tell, &mut |_| Ok(()))?;
-    Ok(test.report(&records))
+    let arms = test.train(None, tell)?;
+    Ok(test.report(&records, &arms))
 }
 
 /// Checks the request, opens its model and reads its texts.
@@ -54,7 +60,8 @@ pub fn open<'a>(
     let (pairs, address) = (request.pair_column.is_some(), AddressOptions::default());
     let model = model::load(request.model.as_deref(), &request.resources, &address, pairs, tell)?;
     let place = Place::find(&*model, &choice)?;
-    let (experiments, refused) = can_run(&asked, &place);
+    refuse_unused(request, &asked)?;
+    let (experiments, refused) = can_run(request, &asked, &*model, &place);
     if let ([], Some((experiment, reason))) = (&experiments[..], refused.first()) {
         bail!("{} cannot run: {reason}", experiment.name());
     }
@@ -78,22 +85,47 @@ pub fn open<'a>(
     Ok(test)
 }
 
+/// Rows to train on that nothing is trained on.
+fn refuse_unused(request: &AttentionTestRequest, asked: &[Experiment]) -> Result<()> {
+    if request.train.is_some() != request.dev.is_some() {
+        bail!("--train and --dev belong together: rows to learn from, and rows to measure on");
+    }
+    if request.seeds.is_some() && request.train.is_none() {
+        bail!("--seeds is for models that are trained; give --train FILE and --dev FILE too");
+    }
+    if let Some(seeds) = request.seeds.filter(|seeds| !(1..=MOST_SEEDS).contains(seeds)) {
+        bail!("--seeds {seeds}: expected a number from 1 to {MOST_SEEDS}");
+    }
+    if request.train.is_some() && !asked.iter().any(|experiment| experiment.trains()) {
+        bail!("--train is for uniform, seeds, guide and adversarial_training, none of which --only names");
+    }
+    Ok(())
+}
+
 /// What can run on an attention, and why the rest cannot.
-fn can_run(asked: &[Experiment], place: &Place) -> (Vec<Experiment>, Vec<(Experiment, String)>) {
-    let reason = |experiment: &Experiment| {
-        if experiment.trains() {
-            Some("it needs models trained beside this one, which this version does not do".to_owned())
-        } else if *experiment != Experiment::Correlation && !place.can_be_replaced() {
+fn can_run(
+    request: &AttentionTestRequest,
+    asked: &[Experiment],
+    model: &dyn Model,
+    place: &Place,
+) -> (Vec<Experiment>, Vec<(Experiment, String)>) {
+    let folder = request.model.as_deref().filter(|_| !model::is_default(request.model.as_deref()));
+    let reason = |experiment: Experiment| {
+        if experiment != Experiment::Correlation && !place.can_be_replaced() {
             Some("with --level word only the correlation is defined".to_owned())
-        } else {
+        } else if !experiment.trains() {
             None
+        } else if request.train.is_none() {
+            Some("it trains models beside this one; give --train FILE and --dev FILE".to_owned())
+        } else {
+            arms::refused(experiment, folder, model, place)
         }
     };
     let (mut can, mut refused) = (Vec::new(), Vec::new());
-    for experiment in asked {
+    for &experiment in asked {
         match reason(experiment) {
-            Some(reason) => refused.push((*experiment, reason)),
-            None => can.push(*experiment),
+            Some(reason) => refused.push((experiment, reason)),
+            None => can.push(experiment),
         }
     }
     (can, refused)
@@ -130,7 +162,8 @@ impl AttentionTest<'_> {
         &self,
         records: &[TextRecord],
         experiments: &[Experiment],
-    ) -> (Rows, Vec<Table>) {
+        arms: &TrainedArms,
+    ) -> (Vec<Rows>, Vec<Table>) {
         let card = self.model.card();
         tables(&Summary {
             records,
@@ -139,6 +172,8 @@ impl AttentionTest<'_> {
             family: &card.family,
             noun: self.place.noun(),
             seed: self.request.seed,
+            training: &arms.records,
+            base_alpha: &arms.alpha,
         })
     }
 
@@ -179,15 +214,41 @@ impl AttentionTest<'_> {
         Ok(records)
     }
 
+    /// Trains what is asked for beside the model, below a folder that a killed run goes on from; without one below a folder
+    /// for the moment.
+    pub fn train(&self, work: Option<&Path>, tell: Listener<'_>) -> Result<TrainedArms> {
+        let AttentionTestRequest { model, train, dev, .. } = self.request;
+        let (Some(model), Some(train), Some(dev)) = (model, train, dev) else {
+            return Ok(TrainedArms::default());
+        };
+        if !self.experiments.iter().any(|experiment| experiment.trains()) {
+            return Ok(TrainedArms::default());
+        }
+        let scratch = work.is_none().then(scratch);
+        let work = work.or(scratch.as_deref()).unwrap_or(Path::new("."));
+        let published = ArmsRequest::new(model, train, dev, work);
+        let asked = ArmsRequest {
+            experiments: self.experiments.clone(),
+            choice: self.request.choice()?,
+            seeds: self.request.seeds.unwrap_or(published.seeds),
+            min_words: self.request.min_words,
+            resources: self.request.resources,
+            ..published
+        };
+        let found = arms::run(&asked, &self.driver.stop, tell);
+        scratch.map(std::fs::remove_dir_all);
+        found
+    }
+
     /// The rows and tables of what was found.
-    pub fn report(&self, records: &[TextRecord]) -> Report {
+    pub fn report(&self, records: &[TextRecord], arms: &TrainedArms) -> Report {
         let card = self.model.card();
-        let (mut rows, found) = self.tables(records, &self.experiments);
-        rows.notes.extend(self.left_out.iter().cloned());
-        rows.notes.push(self.setting());
+        let (mut rows, found) = self.tables(records, &self.experiments, arms);
+        let notes = self.left_out.iter().chain(&arms.notes).cloned();
+        rows[0].notes.extend(notes.chain([self.setting()]));
         let refused = (!self.refused.is_empty()).then(|| refused(&self.refused));
         let tables = found.into_iter().chain(refused).map(Item::Table);
-        let items = [Item::Rows(rows)].into_iter().chain(tables).collect();
+        let items = rows.into_iter().map(Item::Rows).chain(tables).collect();
         let request = record::recorded("attention test", self.request, self.recorded.clone());
         let (seconds, spent) = (self.started.elapsed().as_secs_f64(), self.driver.spent());
         let threads = self.request.resources.count();
@@ -294,6 +355,12 @@ impl AttentionTest<'_> {
             self.place.site
         )
     }
+}
+
+/// A folder of this run alone.
+fn scratch() -> PathBuf {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    std::env::temp_dir().join(format!("exegete-{}-{now}", std::process::id()))
 }
 
 fn refused(refused: &[(Experiment, String)]) -> Table {
