@@ -126,6 +126,9 @@ impl AttentionDebateRequest {
                 self.seeds
             );
         }
+        if self.seed.checked_add(self.seeds as u64 + 1).is_none() {
+            bail!("--seed {}: leaves no room for the seeds that follow", self.seed);
+        }
         if self.rows.is_some() && !self.generates() {
             bail!("--rows is for generated rows; leave it out, or --train and --dev");
         }

@@ -103,8 +103,10 @@ impl ModelFolder<'_> {
         let published =
             ArmsRequest::new(&self.best(base, seed), &self.train, &self.dev, &self.folder.join("beside"));
         let few = self.request.generates();
+        let again = (1..*seeds as u64).map(|i| self.best(base, seed + i)).collect();
         let asked = ArmsRequest {
             seeds: *seeds,
+            again,
             min_words: *min_words,
             lambdas: if few { GENERATED_LAMBDAS.to_vec() } else { published.lambdas.clone() },
             adversary_epochs: if few { GENERATED_EPOCHS } else { published.adversary_epochs },

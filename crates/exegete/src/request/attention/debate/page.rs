@@ -12,7 +12,7 @@ use crate::methods::debate::{
     Experiment, KindSummary, ModelTables, TextRecord, kinds_table, over_kinds, side_by_side, truth_table,
 };
 use crate::report::{Cell, Item, Judgement, Provenance, Report, Rows, SCHEMA, Table};
-use crate::request::{Listener, Stop, record};
+use crate::request::{Listener, Notice, Stop, record};
 use anyhow::{Context, Result};
 use std::path::Path;
 
@@ -38,6 +38,7 @@ impl AttentionDebate<'_> {
         let requests: Vec<_> = self.kinds.iter().map(first).collect();
         let tests = requests.iter().map(|request| test::open(request, stop, tell));
         let tests = tests.collect::<Result<Vec<_>>>()?;
+        tell(Notice::Stage("models beside the first"));
         let arms = place.arms(&self.kinds[0], stop, tell)?;
         let each = self.kinds.iter().zip(&tests).zip(models.chunks(self.request.seeds));
         let kinds: Vec<KindModels<'_>> = each

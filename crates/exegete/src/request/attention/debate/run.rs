@@ -87,7 +87,7 @@ impl AttentionDebate<'_> {
 
     pub(super) fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
         let first = self.request.seed;
-        (0..self.request.seeds as u64).map(move |i| first.wrapping_add(i))
+        (0..self.request.seeds as u64).map(move |i| first + i)
     }
 
     /// Where models are trained, with the rows that they learn from.
