@@ -105,7 +105,7 @@ fn findings_name_every_condition_once() {
     let found = DebateStatistics { ratio: None, ..supporting() };
     let findings = judge(&found).findings;
     let names: std::collections::BTreeSet<&str> = findings.iter().map(|f| f.check.as_str()).collect();
-    assert_eq!((names.len(), findings.len()), (12, 12), "{names:?}");
+    assert_eq!((names.len(), findings.len()), (13, 13), "{names:?}");
     let of = |name: &str| findings.iter().find(|finding| finding.check == name).unwrap();
     assert_eq!(of("decisive_words_have_much_weight").passed, None);
     assert_eq!(of("attention_is_needed").passed, Some(true));
