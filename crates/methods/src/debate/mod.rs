@@ -37,5 +37,5 @@ pub use place::{Parts, Place, PlaceChoice};
 pub use published::over_kinds;
 pub use record::{Adversary, BINS, Decisive, Erased, ErasedPair, ErasureShares, Tau, TextRecord, bin_of};
 pub use spread::{Imposed, WordSpread};
-pub use tables::{KindSummary, ModelTables, Summary, kinds_table, side_by_side, tables, truth_table};
+pub use tables::{KindSummary, ModelTables, Summary, kinds_tables, side_by_side, tables, truth_table};
 pub use training::{Arm, ArmRecord, MeasuredTexts, WeighedAnswers};

@@ -5,7 +5,7 @@ mod pictures;
 mod training;
 
 pub(super) use kinds::cell;
-pub use kinds::{KindSummary, ModelTables, kinds_table, side_by_side, truth_table};
+pub use kinds::{KindSummary, ModelTables, kinds_tables, side_by_side, truth_table};
 
 use super::share::RANKINGS;
 use super::{ArmRecord, Experiment, Tau, TextRecord, published};

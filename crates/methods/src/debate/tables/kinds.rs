@@ -21,44 +21,62 @@ pub struct KindSummary {
     pub truth: Vec<[FoundTruth; 6]>,
 }
 
-/// Each statistic of each kind, with its interval over seeds.
-pub fn kinds_table(kinds: &[KindSummary], metric: &str) -> Table {
-    type Of = fn(&SeedStatistics) -> Option<f64>;
-    let columns: [(&str, Of); 8] = [
+/// A column over seeds.
+type SeedColumn = (&'static str, fn(&SeedStatistics) -> Option<f64>);
+
+/// Each kind's weights and answers, and its words that decide, with intervals over seeds.
+pub fn kinds_tables(kinds: &[KindSummary], metric: &str) -> [Table; 2] {
+    let weights: [SeedColumn; 4] = [
         ("tau_gradient", |seed| seed.tau_gradient),
         ("tau_leave_one_out", |seed| seed.tau_leave_one_out),
         ("median_tvd", |seed| Some(seed.moved)),
         ("jsd", |seed| Some(seed.farthest)),
+    ];
+    let mut all = one_a_kind("kinds", "Each kind of model", kinds, &weights);
+    all.columns.insert(1, metric.to_owned());
+    for (row, kind) in all.rows.iter_mut().zip(kinds) {
+        row.insert(1, cell(over(&kind.figures, |&figure| Some(figure))));
+    }
+    all.notes = vec![
+        "means over seeds with 95 % intervals (Student's t); the first kind is the one that is judged".into(),
+        "tau_gradient, tau_leave_one_out: mean tau of weights with gradients and with leaving words out; median_tvd: how far the answer moves when weights change places; jsd: the farthest weights with the same answer".into(),
+    ];
+    all.pictures = vec![
+        bars("do weights rank words as leaving them out does?", "tau_leave_one_out"),
+        bars("does the answer move when weights change places?", "median_tvd"),
+    ];
+    let words: [SeedColumn; 4] = [
         ("decisive", |seed| Some(seed.decisive)),
         ("ratio", |seed| seed.ratio),
         ("flips", |seed| Some(seed.top_beyond_random())),
         ("removed", SeedStatistics::removed_beyond_random),
     ];
-    let names = columns.iter().map(|(name, _)| *name);
-    let names: Vec<&str> = ["kind", metric].into_iter().chain(names).collect();
-    let mut table = made("kinds", "Each kind of model", &names);
+    let mut decisive = one_a_kind("kinds_decisive", "Each kind's words that decide", kinds, &words);
+    decisive.notes = vec![
+        "decisive: share of texts with a word whose removal moves the answer by at least .1; ratio: n times its weight, 1 for an equal share".into(),
+        "flips: texts that only the top word flips minus those that only another does; removed: median share of words gone at the flip, in the order of the weights minus at random".into(),
+    ];
+    [all, decisive]
+}
+
+fn one_a_kind(name: &str, title: &str, kinds: &[KindSummary], columns: &[SeedColumn]) -> Table {
+    let names: Vec<&str> = std::iter::once("kind").chain(columns.iter().map(|(name, _)| *name)).collect();
+    let mut table = made(name, title, &names);
     for kind in kinds {
         let own = columns.iter().map(|(_, of)| cell(over(&kind.seeds, of)));
-        let front = [Cell::Word(kind.name.clone()), cell(over(&kind.figures, |&figure| Some(figure)))];
-        table.rows.push(front.into_iter().chain(own).collect());
+        table.rows.push(std::iter::once(Cell::Word(kind.name.clone())).chain(own).collect());
     }
-    table.notes = vec![
-        "means over seeds with 95 % intervals (Student's t); the first kind is the one that is judged".into(),
-        "tau_gradient, tau_leave_one_out: mean tau of weights with gradients and with leaving words out; median_tvd: how far the answer moves when weights change places; jsd: the farthest weights with the same answer".into(),
-        "decisive: share of texts with a word whose removal moves the answer by at least .1; ratio: n times its weight, 1 for an equal share; flips: texts that only the top word flips minus those that only another does; removed: median share of words gone at the flip, in the order of the weights minus at random".into(),
-    ];
-    let picture = |title: &str, y: &str| Picture {
+    table
+}
+
+fn bars(title: &str, y: &str) -> Picture {
+    Picture {
         title: title.to_owned(),
         shape: Shape::Bars,
         x: "kind".to_owned(),
         y: Some(y.to_owned()),
         ..Picture::default()
-    };
-    table.pictures = vec![
-        picture("do weights rank words as leaving them out does?", "tau_leave_one_out"),
-        picture("does the answer move when weights change places?", "median_tvd"),
-    ];
-    table
+    }
 }
 
 /// How well each ranking finds the words that decide, for each kind.

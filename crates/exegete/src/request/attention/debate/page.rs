@@ -9,7 +9,7 @@ use crate::methods::debate::seeds::{LEAST_SEEDS, Retrained, SeedStatistics};
 use crate::methods::debate::truth::{self, FoundTruth};
 use crate::methods::debate::verdict::{DebateStatistics, judge};
 use crate::methods::debate::{
-    Experiment, KindSummary, ModelTables, TextRecord, kinds_table, over_kinds, side_by_side, truth_table,
+    Experiment, KindSummary, ModelTables, TextRecord, kinds_tables, over_kinds, side_by_side, truth_table,
 };
 use crate::report::{Cell, Item, Judgement, Provenance, Report, Rows, SCHEMA, Table};
 use crate::request::{Listener, Notice, Stop, record};
@@ -65,8 +65,8 @@ impl AttentionDebate<'_> {
         let summaries: Vec<KindSummary> = kinds.iter().map(|kind| self.summary(kind)).collect();
         let verdict = Item::Verdict(self.verdict(&kinds[0], &summaries[0], arms, metric)?);
         let truth = self.generated.is_some().then(|| truth_table(&summaries));
-        let front = std::iter::once(kinds_table(&summaries, &metric.to_lowercase()));
-        let tables = front
+        let tables = kinds_tables(&summaries, &metric.to_lowercase())
+            .into_iter()
             .chain(truth)
             .chain([over_kinds(&summaries, &arms.records)])
             .chain(tables_of_models(kinds, arms));

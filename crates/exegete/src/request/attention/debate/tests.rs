@@ -82,7 +82,8 @@ fn a_model_that_hides_what_decides_is_contradicted() {
 #[test]
 fn trained_attention_finds_the_word_that_decides() {
     let request = AttentionDebateRequest {
-        rows: Some(600),
+        rows: Some(800),
+        epochs: Some(16),
         kinds: Some(vec!["none".to_owned()]),
         seeds: 3,
         ..AttentionDebateRequest::default()
