@@ -11,6 +11,7 @@ use crate::small::WordVocabulary;
 use crate::task::CLASSIFICATION;
 use anyhow::{Context, Result, bail};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -148,9 +149,16 @@ pub struct WorkFolder(pub PathBuf);
 impl WorkFolder {
     /// A new one among the system's temporary files.
     pub fn new() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("exegete-debate-{}", std::process::id()));
-        fs::create_dir_all(&path).with_context(|| format!("{}: cannot be made", path.display()))?;
-        Ok(Self(path))
+        let path = |number: usize| {
+            std::env::temp_dir().join(format!("exegete-debate-{}-{number}", std::process::id()))
+        };
+        // One process may run several debates at once.
+        let made = (0..).map(path).find_map(|path| match fs::create_dir(&path) {
+            Ok(()) => Some(Ok(Self(path))),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
+            Err(error) => Some(Err(error).with_context(|| format!("{}: cannot be made", path.display()))),
+        });
+        made.unwrap_or_else(|| bail!("there is no name for a temporary folder"))
     }
 }
 

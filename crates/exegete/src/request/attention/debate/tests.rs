@@ -99,7 +99,7 @@ fn trained_attention_finds_the_word_that_decides() {
             _ => panic!("{row:?}"),
         }
     };
-    assert!(first("attention") > 0.9 && first("random") < 0.2, "{:?}", truth.rows);
+    assert!(first("attention") > 0.8 && first("random") < 0.2, "{:?}", truth.rows);
     let correlation = table(&report, "correlation");
     assert_eq!(correlation.columns[..3], ["kind", "seed", "epoch"]);
     for epoch in ["best", "last"] {
