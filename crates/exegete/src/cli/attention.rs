@@ -53,7 +53,7 @@ pub(crate) struct AttentionTest {
 /// What the command takes: its request, and how the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct AttentionDebate {
-    /// What is debated.
+    /// What the debate is asked, as a request.
     #[command(flatten)]
     pub(crate) request: AttentionDebateRequest,
     /// How to write the report [default: by the name of -o, else text]; csv holds the verdict's findings.
