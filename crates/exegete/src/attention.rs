@@ -1,5 +1,7 @@
 //! `exegete attention …`: what the attention of a model is worth.
 
+mod debate;
+
 use crate::cli::{self, ReportFormat};
 use crate::journal::Journal;
 use crate::output::{destination, is_replaceable, report};
@@ -23,6 +25,7 @@ pub(crate) fn run(about: &cli::Attention, stop: &Stop) -> Result<()> {
     match about {
         cli::Attention::Test(args) => test(args, stop),
         cli::Attention::Deceive(args) => deceive(args, stop),
+        cli::Attention::Debate(args) => debate::run(args, stop),
         cli::Attention::Heads(args) => look(args, &args.request.reads(), stop, heads::run),
         cli::Attention::Norms(args) => look(args, &args.request.reads(), stop, norms::run),
         cli::Attention::Words(args) => look(args, &args.request.reads(), stop, words::run),
@@ -40,7 +43,7 @@ fn look<R: clap::Args>(
     let progress = progress::texts();
     let found = run(&args.request, stop, &mut |notice| progress.show(notice));
     progress.finish();
-    report::write(&written(found?, args.format), args.format, output)
+    report::write(&written(found?, args.format, is_rows), args.format, output)
 }
 
 /// Runs `exegete attention deceive`. Its models stay in the folder of `--work`, else until the report is written.
@@ -112,7 +115,7 @@ fn test(args: &cli::AttentionTest, stop: &Stop) -> Result<()> {
             return journal.map_or(Ok(()), Journal::leave).and(Err(error));
         }
     };
-    report::write(&written(asked.report(&records, &arms), args.format), args.format, output)?;
+    report::write(&written(asked.report(&records, &arms), args.format, is_rows), args.format, output)?;
     journal.map_or(Ok(()), Journal::remove)
 }
 
@@ -126,9 +129,12 @@ fn finished(journal: &Journal, asked: &AttentionTest<'_>) -> Result<Vec<TextReco
     Ok(records)
 }
 
-/// A table of values holds the texts alone: what they come to has other columns.
-fn written(report: Report, format: ReportFormat) -> Report {
+/// A table of values holds the main items alone: the others have other columns.
+fn written(report: Report, format: ReportFormat, is_main: fn(&Item) -> bool) -> Report {
     let csv = matches!(format, ReportFormat::Text(Format::Csv));
-    let texts = |item: &Item| !csv || matches!(item, Item::Rows(_));
-    Report { items: report.items.into_iter().filter(texts).collect(), ..report }
+    Report { items: report.items.into_iter().filter(|item| !csv || is_main(item)).collect(), ..report }
+}
+
+fn is_rows(item: &Item) -> bool {
+    matches!(item, Item::Rows(_))
 }

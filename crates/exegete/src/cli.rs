@@ -5,7 +5,7 @@ mod data;
 mod eval;
 mod methods;
 
-pub(crate) use attention::{Attention, AttentionLook, AttentionTest};
+pub(crate) use attention::{Attention, AttentionDebate, AttentionLook, AttentionTest};
 pub(crate) use data::{Data, DataFormat, DataMake};
 pub(crate) use eval::Eval;
 pub(crate) use methods::Methods;
@@ -20,7 +20,7 @@ use exegete::request::model::{ExportRequest, ModelRequest};
 use exegete::request::predict::PredictRequest;
 use exegete::request::show::ShowRequest;
 use exegete::request::train::TrainRequest;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Explains and interprets neural language models, and says how far each answer can be trusted.
 #[derive(Debug, Parser)]
@@ -130,6 +130,12 @@ impl ReportFormat {
         #[cfg(feature = "png")]
         let text = text.chain([Self::Png]);
         text
+    }
+
+    /// The format of this name, as files of it end.
+    pub(crate) fn of_file(path: &Path) -> Option<Self> {
+        let ending = path.extension()?;
+        Self::all().find(|format| ending == format.words().0)
     }
 
     /// Its name and what it is.

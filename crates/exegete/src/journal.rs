@@ -113,7 +113,8 @@ impl Journal {
 
     /// The end of a run that did not come to its end: a file without any finished text would only be in the way.
     pub(crate) fn leave(self) -> Result<()> {
-        if self.finished.is_empty() && !self.answers().exists() { self.remove() } else { Ok(()) }
+        let kept = self.answers().exists() || self.models().exists();
+        if self.finished.is_empty() && !kept { self.remove() } else { Ok(()) }
     }
 }
 

@@ -14,12 +14,14 @@ use std::io::IsTerminal;
 pub(crate) struct Progress {
     bar: ProgressBar,
     pace: Option<RefCell<Pace>>,
+    noun: &'static str,
 }
 
 impl Progress {
-    fn new(template: &str) -> Self {
-        let pace = (!std::io::stderr().is_terminal()).then(|| RefCell::new(Pace::new()));
-        Self { bar: bar(template), pace }
+    /// What is counted is named in the singular.
+    fn new(template: &str, noun: &'static str) -> Self {
+        let pace = (!std::io::stderr().is_terminal()).then(|| RefCell::new(Pace::new(noun)));
+        Self { bar: bar(template), pace, noun }
     }
 
     /// Says sentences, and how far the work is.
@@ -27,7 +29,7 @@ impl Progress {
         match notice {
             Notice::Read { texts, bytes, total_bytes } => {
                 self.line(texts, None, total_bytes.map(|total| share(bytes, total)));
-                self.bar.set_message(pace::texts(texts));
+                self.bar.set_message(pace::counted(texts, self.noun));
                 total_bytes.into_iter().for_each(|total| advance(&self.bar, bytes, total));
             }
             Notice::Texts(done, total) => {
@@ -60,12 +62,17 @@ fn share(done: u64, total: u64) -> f64 {
 
 /// How far a file is that is read along the way.
 pub(crate) fn reading() -> Progress {
-    Progress::new("{bar:40} {percent:>3} %  {msg}, {eta} left")
+    Progress::new("{bar:40} {percent:>3} %  {msg}, {eta} left", "text")
 }
 
 /// How many of the texts are done, some of which an earlier run finished.
 pub(crate) fn texts() -> Progress {
-    Progress::new("{bar:40} {percent:>3} %  {pos} of {len} texts, {eta} left")
+    Progress::new("{bar:40} {percent:>3} %  {pos} of {len} texts, {eta} left", "text")
+}
+
+/// How many of the models are done, and which is at work.
+pub(crate) fn models() -> Progress {
+    Progress::new("{bar:40} {percent:>3} %  {pos} of {len} models, {msg}, {eta} left", "model")
 }
 
 /// How far the training of one of several models is, or the work on texts between.

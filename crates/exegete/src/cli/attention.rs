@@ -1,5 +1,6 @@
 use super::{ReportFormat, report_format};
 use clap::{Args, Subcommand};
+use exegete::request::attention::debate::AttentionDebateRequest;
 use exegete::request::attention::deceive::AttentionDeceiveRequest;
 use exegete::request::attention::heads::AttentionHeadsRequest;
 use exegete::request::attention::norms::AttentionNormsRequest;
@@ -14,6 +15,8 @@ pub(crate) enum Attention {
     Test(Box<AttentionTest>),
     /// Train models that hide from their attention what they read, and say what notices it.
     Deceive(Box<AttentionLook<AttentionDeceiveRequest>>),
+    /// Train small models and run the whole debate on them: one verdict, the sentences that go with it, and every number.
+    Debate(Box<AttentionDebate>),
     /// Say what each head of a transformer does: where it looks, which relations it follows, what is lost without it.
     Heads(Box<AttentionLook<AttentionHeadsRequest>>),
     /// Hold the weights of heads against the length of the vectors that they move.
@@ -45,6 +48,20 @@ pub(crate) struct AttentionTest {
     /// How to write the report; csv holds one row a text.
     #[arg(long, value_parser = report_format(), default_value = "text")]
     pub(crate) format: ReportFormat,
+    /// Write here instead of to stdout; a killed run goes on where it was.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// What the command takes: its request, and how the result is written.
+#[derive(Debug, Args)]
+pub(crate) struct AttentionDebate {
+    /// What the debate is asked, as a request.
+    #[command(flatten)]
+    pub(crate) request: AttentionDebateRequest,
+    /// How to write the report [default: by the name of -o, else text]; csv holds the verdict's findings.
+    #[arg(long, value_parser = report_format())]
+    pub(crate) format: Option<ReportFormat>,
     /// Write here instead of to stdout; a killed run goes on where it was.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! A line now and then, for logs: how many texts are done and how long the rest will take.
+//! A line now and then, for logs: how many texts or models are done and how long the rest will take.
 
 use std::time::{Duration, Instant};
 
@@ -7,6 +7,7 @@ const SECONDS: u64 = 30;
 
 /// When the last line was written, and what was done when the work began.
 pub(super) struct Pace {
+    noun: &'static str,
     every: Duration,
     started: Instant,
     last: Instant,
@@ -15,13 +16,13 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(noun: &'static str) -> Self {
         let seconds = std::env::var("EXEGETE_PROGRESS").ok().and_then(|seconds| seconds.parse().ok());
-        Self::every(Duration::from_secs(seconds.unwrap_or(SECONDS)), Instant::now())
+        Self::every(noun, Duration::from_secs(seconds.unwrap_or(SECONDS)), Instant::now())
     }
 
-    fn every(every: Duration, now: Instant) -> Self {
-        Self { every, started: now, last: now, before: None }
+    fn every(noun: &'static str, every: Duration, now: Instant) -> Self {
+        Self { noun, every, started: now, last: now, before: None }
     }
 
     /// The line that is due, if any, after so many texts, of so many or with so large a share of the input.
@@ -42,8 +43,8 @@ impl Pace {
         }
         self.last = now;
         let mut line = match of {
-            Some(total) => format!("{texts} of {}", self::texts(total)),
-            None => self::texts(texts),
+            Some(total) => format!("{texts} of {}", counted(total, self.noun)),
+            None => counted(texts, self.noun),
         };
         line += " done";
         let Some(done) = done else { return Some(line) };
@@ -57,9 +58,9 @@ impl Pace {
     }
 }
 
-/// A number of texts in words.
-pub(super) fn texts(count: usize) -> String {
-    if count == 1 { "1 text".to_owned() } else { format!("{count} texts") }
+/// A number of texts or models in words.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 fn long(seconds: f64) -> String {
@@ -78,7 +79,7 @@ mod tests {
     fn a_line_comes_when_it_is_due() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let mut pace = Pace::every(Duration::from_secs(30), start);
+        let mut pace = Pace::every("text", Duration::from_secs(30), start);
         assert_eq!(pace.line_at(at(0), 50, None, Some(0.5)), None, "an earlier run's texts");
         assert_eq!(pace.line_at(at(29), 60, None, Some(0.6)), None, "too soon");
         let line = pace.line_at(at(60), 75, None, Some(0.75)).unwrap();

@@ -2,6 +2,7 @@
 
 mod arms;
 mod corpus;
+pub mod debate;
 pub mod deceive;
 pub mod heads;
 pub mod norms;

@@ -1,5 +1,6 @@
 //! What makes two runs the same run: contents of files, never how their paths are spelled.
 
+use super::attention::debate::AttentionDebateRequest;
 use super::attention::test::AttentionTestRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
@@ -62,6 +63,17 @@ impl AttentionTestRequest {
     }
 }
 
+impl AttentionDebateRequest {
+    /// The same; there is no model before the run.
+    pub fn identity(&self) -> Result<RunIdentity> {
+        let mut identity = set_fields(&self.meaning())?;
+        for (name, path) in self.named_files() {
+            identity.insert(name.trim_start_matches('-').to_owned(), content(path)?);
+        }
+        Ok(identity)
+    }
+}
+
 impl PredictRequest {
     /// What a run that goes on must have in common with the one that it goes on with.
     pub fn identity(&self, card: &Card) -> Result<RunIdentity> {
@@ -98,10 +110,15 @@ pub fn text_sha256(example: &Example) -> String {
 
 /// The fields of a request that are set, with the model's fingerprint in the place of its name.
 fn fields(request: &impl Serialize, card: &Card) -> Result<RunIdentity> {
+    let mut identity = set_fields(request)?;
+    identity.insert("model".to_owned(), card.fingerprint.clone());
+    Ok(identity)
+}
+
+fn set_fields(request: &impl Serialize) -> Result<RunIdentity> {
     let Value::Object(fields) = serde_json::to_value(request)? else { return Ok(RunIdentity::new()) };
     let set = fields.into_iter().filter(|(_, value)| !value.is_null());
     let mut identity: RunIdentity = set.map(|(name, value)| (name, shown(&value))).collect();
-    identity.insert("model".to_owned(), card.fingerprint.clone());
     identity.insert("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     Ok(identity)
 }

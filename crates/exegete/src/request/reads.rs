@@ -2,6 +2,7 @@
 
 use super::again::AgainRequest;
 use super::attention::CorpusOptions;
+use super::attention::debate::AttentionDebateRequest;
 use super::attention::deceive::AttentionDeceiveRequest;
 use super::attention::heads::AttentionHeadsRequest;
 use super::attention::norms::AttentionNormsRequest;
@@ -85,6 +86,18 @@ impl AttentionDeceiveRequest {
             named("--join", self.join.as_deref()),
             named("--vectors", self.vectors.as_deref()),
             model(self.model.as_deref()),
+        ]
+        .concat()
+    }
+}
+
+impl AttentionDebateRequest {
+    /// Its files by option.
+    pub fn reads(&self) -> Vec<Read<'_>> {
+        [
+            named("--train", self.train.as_deref()),
+            named("--dev", self.dev.as_deref()),
+            named("--vectors", self.vectors.as_deref()),
         ]
         .concat()
     }

@@ -2,6 +2,7 @@
 
 mod library;
 
+use super::attention::debate::AttentionDebateRequest;
 use super::attention::deceive::AttentionDeceiveRequest;
 use super::attention::heads::AttentionHeadsRequest;
 use super::attention::norms::AttentionNormsRequest;
@@ -85,6 +86,13 @@ impl AttentionTestRequest {
 
 impl AttentionDeceiveRequest {
     /// Every file that it names, the model aside.
+    pub(super) fn named_files(&self) -> Vec<Read<'_>> {
+        named(self.reads())
+    }
+}
+
+impl AttentionDebateRequest {
+    /// Every file that it names, but for the standard input.
     pub(super) fn named_files(&self) -> Vec<Read<'_>> {
         named(self.reads())
     }

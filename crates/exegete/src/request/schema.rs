@@ -1,5 +1,6 @@
 //! The JSON Schema of every request.
 
+use super::attention::debate::AttentionDebateRequest;
 use super::attention::deceive::AttentionDeceiveRequest;
 use super::attention::heads::AttentionHeadsRequest;
 use super::attention::norms::AttentionNormsRequest;
@@ -30,6 +31,7 @@ pub const SCHEMAS: [(&str, MakeSchema); 17] = [
     ("eval", of::<EvalRequest>),
     ("attention test", of::<AttentionTestRequest>),
     ("attention deceive", of::<AttentionDeceiveRequest>),
+    ("attention debate", of::<AttentionDebateRequest>),
     ("attention heads", of::<AttentionHeadsRequest>),
     ("attention norms", of::<AttentionNormsRequest>),
     ("attention words", of::<AttentionWordsRequest>),
@@ -105,6 +107,7 @@ mod tests {
         check::<EvalRequest>();
         check::<AttentionTestRequest>();
         check::<AttentionDeceiveRequest>();
+        check::<AttentionDebateRequest>();
         check::<AttentionHeadsRequest>();
         check::<AttentionNormsRequest>();
         check::<AttentionWordsRequest>();

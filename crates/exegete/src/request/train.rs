@@ -220,7 +220,7 @@ pub(crate) type TextEdits<'a> = &'a dyn Fn(&dyn Model, &Encoded) -> Result<Vec<E
 
 /// Trains; what was measured after each epoch. The model and `training.json` are in the output folder then.
 pub fn run(request: &TrainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Vec<Epoch>> {
-    trained(request, None, &OtherReading::default(), stop, tell)
+    trained(request, None, &OtherReading::default(), &mut |_| Ok(()), stop, tell)
 }
 
 /// The same towards another goal.
@@ -230,7 +230,7 @@ pub(crate) fn run_with(
     stop: &Stop,
     tell: Listener<'_>,
 ) -> Result<Vec<Epoch>> {
-    trained(request, Some(goal), &OtherReading::default(), stop, tell)
+    trained(request, Some(goal), &OtherReading::default(), &mut |_| Ok(()), stop, tell)
 }
 
 /// The same where texts are read otherwise. The name of the goal must say that too.
@@ -241,13 +241,24 @@ pub(crate) fn run_reading(
     stop: &Stop,
     tell: Listener<'_>,
 ) -> Result<Vec<Epoch>> {
-    trained(request, Some(goal), reading, stop, tell)
+    trained(request, Some(goal), reading, &mut |_| Ok(()), stop, tell)
+}
+
+/// The same; before `training.json` is written, a function gets the trainer as the last epoch left it.
+pub(crate) fn run_then(
+    request: &TrainRequest,
+    ended: &mut dyn FnMut(&Trainer) -> Result<()>,
+    stop: &Stop,
+    tell: Listener<'_>,
+) -> Result<Vec<Epoch>> {
+    trained(request, None, &OtherReading::default(), ended, stop, tell)
 }
 
 fn trained(
     request: &TrainRequest,
     goal: Option<&OtherGoal<'_>>,
     reading: &OtherReading<'_>,
+    ended: &mut dyn FnMut(&Trainer) -> Result<()>,
     stop: &Stop,
     tell: Listener<'_>,
 ) -> Result<Vec<Epoch>> {
@@ -289,6 +300,7 @@ fn trained(
         tell(Notice::Training(event));
         Ok(())
     })?;
+    ended(&trainer)?;
     write_report(request, &plan, output, &data, &head, excluded, &epochs)?;
     Ok(epochs)
 }

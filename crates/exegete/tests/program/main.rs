@@ -3,6 +3,7 @@
 
 mod again;
 mod attention;
+mod attention_debate;
 mod attention_deceive;
 mod attention_heads;
 mod attention_training;

@@ -168,6 +168,7 @@ fn reweighed(
     if asked.runs(Experiment::Share) {
         let random = &mut random(Stream::ErasureOrders);
         record.share = Some(ErasureShares(share::removed(head, alpha, own, &look.slopes, random)?));
+        record.weight_gradient = Some(share::predicted_slopes(own, &look.slopes));
     }
     Ok(())
 }

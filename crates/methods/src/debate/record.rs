@@ -33,6 +33,8 @@ pub struct TextRecord {
     pub erase: Option<ErasedPair>,
     /// The shares of words gone at the first flip.
     pub share: Option<ErasureShares>,
+    /// ∂p/∂α of each, weights as free variables: the order `gradient` of erasing.
+    pub weight_gradient: Option<Vec<f64>>,
     /// The word of the largest leave-one-out effect, where that is at least .1.
     pub decisive: Option<Decisive>,
 }

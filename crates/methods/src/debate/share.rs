@@ -40,7 +40,7 @@ pub fn predicted_slopes(own: &[f64], slopes: &[Vec<f64>]) -> Vec<f64> {
 }
 
 /// The largest first; of equal ones the first.
-fn falling(values: &[f64]) -> Vec<usize> {
+pub(super) fn falling(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
     order

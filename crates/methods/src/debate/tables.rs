@@ -1,7 +1,11 @@
 //! What the experiments come to over all texts.
 
+mod kinds;
 mod pictures;
 mod training;
+
+pub(super) use kinds::cell;
+pub use kinds::{KindSummary, ModelTables, kinds_tables, side_by_side, truth_table};
 
 use super::share::RANKINGS;
 use super::{ArmRecord, Experiment, Tau, TextRecord, published};
@@ -51,7 +55,7 @@ pub fn tables(summary: &Summary<'_>) -> (Vec<Rows>, Vec<Table>) {
 /// What stands for all classes together.
 const ALL: &str = "all";
 /// From this ε-max JSD on, other weights are far from the own ones.
-const FAR: f64 = 0.35;
+pub(super) const FAR: f64 = 0.35;
 
 impl Summary<'_> {
     pub(super) fn ran(&self, experiment: Experiment) -> bool {

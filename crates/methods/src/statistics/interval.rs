@@ -14,6 +14,18 @@ pub struct Interval {
     pub upper: f64,
 }
 
+impl Interval {
+    /// Whether all of it is smaller.
+    pub fn lies_below(&self, x: f64) -> bool {
+        self.upper < x
+    }
+
+    /// Whether all of it is larger.
+    pub fn lies_above(&self, x: f64) -> bool {
+        self.lower > x
+    }
+}
+
 /// How often a sample is drawn again.
 const RESAMPLES: usize = 2_000;
 

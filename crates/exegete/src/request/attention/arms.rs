@@ -36,6 +36,8 @@ pub(crate) struct ArmsRequest {
     pub(crate) choice: PlaceChoice,
     /// How many seeds, the model's own counted.
     pub(crate) seeds: usize,
+    /// The folders of the same model with the seeds that follow, where they are trained already.
+    pub(crate) again: Vec<PathBuf>,
     /// Dev rows with fewer words are not measured.
     pub(crate) min_words: usize,
     /// The λ that adversaries are trained with.
@@ -58,6 +60,7 @@ impl ArmsRequest {
             experiments: Experiment::ALL.to_vec(),
             choice: PlaceChoice::default(),
             seeds: 5,
+            again: Vec::new(),
             min_words: 6,
             lambdas: LAMBDAS.to_vec(),
             adversary_epochs: ADVERSARY_EPOCHS,

@@ -64,8 +64,19 @@ pub(super) fn boxes() -> Picture {
         title: "share removed before the first flip".to_owned(),
         shape: Shape::Boxes,
         x: "ranking".to_owned(),
-        y: Some("median".to_owned()),
         y_title: Some("share removed".to_owned()),
         ..Picture::default()
+    }
+}
+
+/// How the rows of several models are drawn, from how those of one are.
+pub(super) fn of_models(table: &str, own: Vec<Picture>) -> Vec<Picture> {
+    match table {
+        "removed" => {
+            let title = "share removed before the first flip, a box over the models of a kind".to_owned();
+            let [y, series] = ["median", "kind"].map(|column| Some(column.to_owned()));
+            vec![Picture { title, y, series, ..boxes() }]
+        }
+        _ => own,
     }
 }

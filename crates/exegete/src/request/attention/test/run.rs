@@ -4,13 +4,13 @@ use super::{AttentionRow, AttentionTestRequest, TrainedArms};
 use crate::methods::debate::{
     Experiment, Measuring, Place, Summary, TestedText, TextRecord, measure, tables,
 };
-use crate::report::{Cell, Item, Provenance, RecordedFile, Report, SCHEMA, Table};
+use crate::report::{Cell, Item, Provenance, RecordedFile, Report, Rows, SCHEMA, Table};
 use crate::request::attention::arms::{self, ArmsRequest};
 use crate::request::input::TextReader;
 use crate::request::{
     AddressOptions, Listener, Notice, Stop, check_stop, model, needed, record, say_going_on,
 };
-use crate::{Driver, Model, Predictions, Row, Scores};
+use crate::{Driver, Model, Predictions, Row, Scores, Spent};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -137,6 +137,46 @@ impl AttentionTest<'_> {
         &*self.model
     }
 
+    /// The texts that are tested.
+    pub(in crate::request::attention) fn texts(&self) -> &[TestedText] {
+        &self.texts
+    }
+
+    /// What was left out, and why.
+    pub(in crate::request::attention) fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// What it took so far.
+    pub(in crate::request::attention) fn spent(&self) -> Spent {
+        self.driver.spent()
+    }
+
+    /// The experiments that it runs.
+    pub(in crate::request::attention) fn experiments(&self) -> &[Experiment] {
+        &self.experiments
+    }
+
+    /// What the records of some experiments come to.
+    pub(in crate::request::attention) fn tables(
+        &self,
+        records: &[TextRecord],
+        experiments: &[Experiment],
+        arms: &TrainedArms,
+    ) -> (Vec<Rows>, Vec<Table>) {
+        let card = self.model.card();
+        tables(&Summary {
+            records,
+            labels: &card.labels,
+            experiments,
+            family: &card.family,
+            noun: self.place.noun(),
+            seed: self.request.seed,
+            training: &arms.records,
+            base_alpha: &arms.alpha,
+        })
+    }
+
     /// How many texts are tested.
     pub fn len(&self) -> usize {
         self.texts.len()
@@ -203,16 +243,7 @@ impl AttentionTest<'_> {
     /// The rows and tables of what was found.
     pub fn report(&self, records: &[TextRecord], arms: &TrainedArms) -> Report {
         let card = self.model.card();
-        let (mut rows, found) = tables(&Summary {
-            records,
-            labels: &card.labels,
-            experiments: &self.experiments,
-            family: &card.family,
-            noun: self.place.noun(),
-            seed: self.request.seed,
-            training: &arms.records,
-            base_alpha: &arms.alpha,
-        });
+        let (mut rows, found) = self.tables(records, &self.experiments, arms);
         let notes = self.left_out.iter().chain(&arms.notes).cloned();
         rows[0].notes.extend(notes.chain([self.setting()]));
         let refused = (!self.refused.is_empty()).then(|| refused(&self.refused));
