@@ -81,10 +81,8 @@ impl TextReader {
         if texts.delimiter.is_some() && !matches!(rows, Rows::Table(..)) {
             bail!("--delimiter is for tables; leave it out, or give .tsv or .csv files");
         }
-        if columns.numbered && matches!(rows, Rows::JsonLines(_)) {
-            bail!(
-                "a .jsonl file names its fields in every line; leave --no-header out, or give .tsv or .csv files"
-            );
+        if columns.numbered && !matches!(rows, Rows::Table(..)) {
+            bail!("--no-header is for tables; leave it out, or give .tsv or .csv files");
         }
         let names = task.fields();
         let weights = texts.weights.as_deref().map(WeightLines::open).transpose()?;

@@ -6,6 +6,8 @@ mod attention;
 mod attention_heads;
 mod bad_input;
 mod bad_model;
+#[cfg(unix)]
+mod black_box;
 mod commands;
 mod corners;
 mod corpus_page;
@@ -19,6 +21,8 @@ mod harness;
 #[cfg(unix)]
 mod interrupt;
 mod methods;
+#[cfg(unix)]
+mod options;
 #[cfg(unix)]
 mod overwrite;
 mod predict;
