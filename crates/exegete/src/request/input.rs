@@ -82,7 +82,10 @@ impl TextReader {
             bail!("--delimiter is for tables; leave it out, or give .tsv or .csv files");
         }
         if columns.numbered && !matches!(rows, Rows::Table(..)) {
-            bail!("--no-header is for tables; leave it out, or give .tsv or .csv files");
+            bail!(
+                "--no-header is for tables, and a .jsonl file names its fields in every line; leave it out, or give .tsv or .csv \
+                 files"
+            );
         }
         let names = task.fields();
         let weights = texts.weights.as_deref().map(WeightLines::open).transpose()?;

@@ -12,7 +12,7 @@ const ROUNDING: &str = r#"cmd: while IFS= read -r line; do case "$line" in *hone
 /// Looks for one word.
 const HONEST: &str = r#"cmd: while IFS= read -r line; do case "$line" in *honest*) echo '{"scores":[[0.2,0.8]]}';; *) echo '{"scores":[[0.4,0.6]]}';; esac; done"#;
 /// Looks for the same word, and answers a little otherwise every other time.
-const WAVERING: &str = r#"cmd: n=0; while IFS= read -r line; do n=$((1-n)); case "$line" in *honest*) echo "{\"scores\":[[0.2$n,0.7$((9-n))]]}";; *) echo "{\"scores\":[[0.4$n,0.5$((9-n))]]}";; esac; done"#;
+const WAVERING: &str = r#"cmd: n=0; while IFS= read -r line; do n=$((1-n)); case "$line" in *honest*) echo "{\"scores\":[[0.$((20+n)),0.$((80-n))]]}";; *) echo "{\"scores\":[[0.$((40+n)),0.$((60-n))]]}";; esac; done"#;
 
 fn on(model: &str, args: &[&str]) -> String {
     let run = exegete(&[&["explain", TEXT, "--model", model, "--batch", "1"], args].concat());
@@ -45,14 +45,16 @@ fn what_no_word_moves_has_no_scores() {
 #[test]
 fn no_bar_is_drawn_of_rounding() {
     for (model, drawn) in [(ROUNDING, false), (HONEST, true)] {
-        let bars = |format: &str, bar: &str| {
-            let shown = on(model, &["--method", "lime", "--format", format]);
-            assert_eq!(shown.contains("all scores are 0"), !drawn, "{format}: {shown}");
-            assert_eq!(shown.contains(bar), drawn, "{format}: {shown}");
-        };
-        bars("text", "█");
-        bars("html", "<rect class=\"for\"");
-        bars("svg", "<rect class=\"for\"");
+        let shown = |format: &str| on(model, &["--method", "lime", "--format", format]);
+        let (text, page, picture) = (shown("text"), shown("html"), shown("svg"));
+        for told in [&text, &page] {
+            assert_eq!(told.contains("all scores are 0"), !drawn, "{told}");
+        }
+        assert_eq!(text.contains('█'), drawn, "{text}");
+        let widths = picture.split("<rect ").filter(|rect| rect.contains("fill-opacity"));
+        let widths = widths.filter_map(|rect| rect.split("width=\"").nth(1)?.split('"').next()?.parse().ok());
+        let widest = widths.fold(0.0, f64::max);
+        assert_eq!(widest > 1.0, drawn, "{picture}");
     }
 }
 

@@ -60,7 +60,7 @@ fn explain_passes_over_nothing() {
             (&[TEXT, "--threads", "1", "--model", CONSTANT], &["--threads", "models that run here"]),
             (&[TEXT, "--memory", "1GiB", "--model", CONSTANT], &["--memory", "models that run here"]),
             (&[TEXT, "--concurrency", "2", "--model", CONSTANT], &["--concurrency is for http"]),
-            (&[TEXT, "--check", "deep", "--row", "2"], &["--row"]),
+            (&[TEXT, "--row", "2"], &["--again"]),
         ],
     );
     for (args, told) in [
