@@ -51,7 +51,9 @@ fn unread(request: &ExplainRequest, asked: &Request) -> Result<()> {
         }
     }
     if deep && asked.site == SiteChoice::AllLayers {
-        bail!("--check deep is for scores at one site; with --site all-layers only sums are checked, so leave it out");
+        bail!(
+            "--check deep is for scores at one site; with --site all-layers only sums are checked, so leave it out"
+        );
     }
     Ok(())
 }

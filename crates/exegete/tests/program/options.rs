@@ -53,7 +53,10 @@ fn explain_passes_over_nothing() {
             (&[TEXT, "--words", &words, "--method", "hotflip"], &["--words says nothing to hotflip"]),
             (&[TEXT, "--words", &words, "--masker", "mask"], &["--words are for --masker sampled"]),
             (&[TEXT, "--masker", "sampled"], &["sampled", "--words"]),
-            (&[TEXT, "--baseline", "pad", "--method", "anchors"], &["--baseline", "anchors compares with none"]),
+            (
+                &[TEXT, "--baseline", "pad", "--method", "anchors"],
+                &["--baseline", "anchors compares with none"],
+            ),
             (&[TEXT, "--set", "steps=5", "--method", "lime"], &["steps", "lime"]),
             (&[TEXT, "--timeout", "3"], &["--timeout is for models at an address"]),
             (&[TEXT, "--batch", "3"], &["--batch is for models at an address"]),
@@ -115,7 +118,8 @@ fn predict_and_eval_pass_over_nothing() {
         ],
     );
     // Beside the answers it is read: `gold`.
-    let beside = ["predict", "--input", &rows, "--label-column", "label", "--model", &value, "--format", "json"];
+    let beside =
+        ["predict", "--input", &rows, "--label-column", "label", "--model", &value, "--format", "json"];
     let run = exegete(&beside);
     assert!(run.code == 0 && run.stdout.contains("\"gold\":\"positive\""), "{}{}", run.stdout, run.stderr);
     let eval = |more: &[&'static str]| -> Vec<String> {
@@ -138,7 +142,8 @@ fn predict_and_eval_pass_over_nothing() {
 /// A model that was trained on single texts has no use for a second one, whoever trained it and whatever it is.
 #[test]
 fn a_model_for_one_text_refuses_a_pair() {
-    let (folder, rows) = file("a.csv", b"text;label\na warm film;good\nso bad;poor\nwarm;good\nbad plot;poor\n");
+    let (folder, rows) =
+        file("a.csv", b"text;label\na warm film;good\nso bad;poor\nwarm;good\nbad plot;poor\n");
     let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     fs::write(at("p.csv"), "text;other;label\na film;warm;good\nbad;bad;poor\n").unwrap();
     let (one, two, start, pairs) = (at("one"), at("two"), golden("bert-bare"), at("p.csv"));
@@ -178,7 +183,10 @@ fn training_reads_tables_as_people_have_them() {
     let run = exegete(&[&base[..], &["--train", &rows], &numbered[..]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stderr.contains("left out 1 of 4 training rows"), "{}", run.stderr);
-    assert_error(&exegete(&[&base[..], &["--train", &json, "--overwrite"]].concat()), &["--delimiter is for tables"]);
+    assert_error(
+        &exegete(&[&base[..], &["--train", &json, "--overwrite"]].concat()),
+        &["--delimiter is for tables"],
+    );
     let wrong = ["train", "--model", &start, "-o", &at("other"), "--train", &rows, "--delimiter", "ab"];
     assert_error(&exegete(&wrong), &["'ab' is not one character"]);
 }

@@ -122,7 +122,8 @@ fn a_row_says_what_filters_ask_for() {
     assert!(abouts[1].ends_with(" data-failed=\"\"") && !rows[1].contains("missed"), "{}", rows[1]);
     assert!(!abouts[2].contains("data-failed"), "{}", abouts[2]);
     assert!(rows[3].contains("<mark "), "{}", rows[3]);
-    let undecided = |at: usize| (abouts[at].contains(" data-undecided"), rows[at].contains("?&nbsp;undecided"));
+    let undecided =
+        |at: usize| (abouts[at].contains(" data-undecided"), rows[at].contains("?&nbsp;undecided"));
     assert_eq!([0, 1, 2, 3, 4].map(undecided), [false, false, false, false, true].map(|is| (is, is)));
     assert!(abouts[4].contains(" data-failed=\"\""), "undecided is no failure: {}", abouts[4]);
     assert!(list.contains("<p>5 texts</p>"));

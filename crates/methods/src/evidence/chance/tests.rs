@@ -110,11 +110,12 @@ fn what_the_method_has_seen_is_left_out() {
 
 #[test]
 fn what_speaks_against_the_evidence_is_said() {
-    let check = |seen: Option<bool>, hid: bool, steady: bool, independent: Option<bool>, said: Option<&str>| {
-        let (found, doubt) = super::doubted(seen, hid, steady);
-        assert_eq!((found, doubt.is_some()), (independent, said.is_some()), "{seen:?} {hid} {steady}");
-        assert!(doubt.unwrap_or_default().contains(said.unwrap_or_default()), "{doubt:?}");
-    };
+    let check =
+        |seen: Option<bool>, hid: bool, steady: bool, independent: Option<bool>, said: Option<&str>| {
+            let (found, doubt) = super::doubted(seen, hid, steady);
+            assert_eq!((found, doubt.is_some()), (independent, said.is_some()), "{seen:?} {hid} {steady}");
+            assert!(doubt.unwrap_or_default().contains(said.unwrap_or_default()), "{doubt:?}");
+        };
     check(Some(true), true, true, Some(true), None);
     check(None, false, true, None, None);
     check(Some(false), true, true, Some(false), Some("the method has seen these sets"));

@@ -1,6 +1,6 @@
 use exegete_core::report::{
-    AgainstChance, ChanceVerdict, Checks, Completeness, Curve, Erasure, Flip, Infidelity, LayerSum, Randomisation, RankAgreement,
-    Sensitivity, Stability, UnitDrop, Verdict,
+    AgainstChance, ChanceVerdict, Checks, Completeness, Curve, Erasure, Flip, Infidelity, LayerSum,
+    Randomisation, RankAgreement, Sensitivity, Stability, UnitDrop, Verdict,
 };
 
 /// The default card.
