@@ -148,7 +148,7 @@ pub trait Method: Send + Sync {
 /// A part of a request that says nothing to some methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unread {
-    /// What is explained.
+    /// What of an answer is explained.
     Target,
     /// What scores are summed to.
     Units,
