@@ -119,6 +119,11 @@ pub trait Model: Send + Sync {
         self.card().warnings.clone()
     }
 
+    /// Whether it answers the same text the same way each time, as far as anybody has seen.
+    fn steady(&self) -> bool {
+        true
+    }
+
     /// Its inside, where it has one.
     fn open(&self) -> Option<&dyn Open> {
         None
@@ -131,7 +136,11 @@ pub trait Model: Send + Sync {
 
     /// The tokens of an example: the model's own, or words for a model that reads plain text.
     fn encoded(&self, example: &Example) -> Result<Encoded> {
-        self.open().map_or_else(|| Ok(Encoded::of_words(example)), |open| open.encode(example))
+        if let Some(open) = self.open() {
+            return open.encode(example);
+        }
+        example.check_unweighted()?;
+        Ok(Encoded::of_words(example))
     }
 
     /// What an output of it means.

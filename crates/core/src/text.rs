@@ -1,4 +1,5 @@
 use crate::units::words;
+use crate::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -90,6 +91,16 @@ impl Example {
         let mut example = Self::text(first);
         example.fields.push(Field { name: "pair".into(), text: second.into() });
         example
+    }
+
+    /// An error where attention is given, for models that have their own.
+    pub fn check_unweighted(&self) -> Result<()> {
+        match self.weights {
+            Some(_) => {
+                Err(Error::Input("this model has its own attention; leave the weights out".to_owned()))
+            }
+            None => Ok(()),
+        }
     }
 }
 

@@ -4,10 +4,10 @@ use crate::journal::Journal;
 use crate::output::{self, Output, Printer, Style, is_replaceable};
 use crate::stop::after_texts;
 use crate::{cli, progress};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use exegete::request::predict::{self, PredictedTexts, Predictor};
 use exegete::request::{Notice, Stop, text_sha256};
-use exegete::{Card, Example, Prediction, Scores};
+use exegete::{Card, Example, Prediction, Scores, task::Classes};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
@@ -16,9 +16,23 @@ use std::path::Path;
 pub(crate) fn run(args: &cli::Predict, stop: &Stop) -> Result<()> {
     let path = output::destination(args.output.as_deref(), &args.request.reads())?;
     let predictor = predict::open(&args.request, stop, &mut progress::say)?;
+    refuse_unused_labels(args, predictor.model().card())?;
     match path.filter(|path| is_replaceable(path) && args.request.texts.many()) {
         Some(path) => resumable(args, &predictor, path),
         None => stream(args, &predictor, path),
+    }
+}
+
+/// Labels are counted for an accuracy, or written beside the answers.
+fn refuse_unused_labels(args: &cli::Predict, card: &Card) -> Result<()> {
+    let read = card.task.classes() == Classes::One || args.format == cli::PredictionFormat::Json;
+    match &args.request.texts.label_column {
+        Some(_) if !read => bail!(
+            "--label-column is for models that give a text one class, and the task of this one is {}; leave it out, or take \
+             --format json, which writes the labels beside",
+            card.task.title()
+        ),
+        _ => Ok(()),
     }
 }
 

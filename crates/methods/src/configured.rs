@@ -2,7 +2,7 @@ use crate::cost::afford;
 use crate::noise::Tunnel;
 use crate::parameter::{Parameter, name_of, names};
 use crate::question::Reduce;
-use crate::registry::{CorpusMethod, Info, Method, Needs, New, SearchMethod, find};
+use crate::registry::{CorpusMethod, Info, Method, Needs, New, SearchMethod, Unread, find};
 use crate::softplus::Softplus;
 use crate::{Arguments, AskedSets, Baseline, Question, RawAttribution, RawScores, Settings};
 use exegete_core::{Error, Result, Site};
@@ -41,6 +41,17 @@ pub enum Normalise {
     L1,
     /// Scores are divided by the largest of their sizes.
     Max,
+}
+
+impl Kind {
+    /// The parts of a request that say nothing to it.
+    pub fn unread(&self) -> &'static [Unread] {
+        match self {
+            Self::Scores(_) => &[Unread::HeldOut],
+            Self::Finds(method) => method.unread(),
+            Self::Surveys(survey) => survey.unread(),
+        }
+    }
 }
 
 impl ConfiguredMethod {

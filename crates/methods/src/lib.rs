@@ -63,7 +63,9 @@ pub use parameter::{Parameter, Takes};
 pub use perturbed::{AskedSets, Outcome, PerturbedPredictions, Set, by_probability};
 pub use question::{Question, Reduce};
 pub use raw_attribution::{RawAttribution, RawScores};
-pub use registry::{Axiom, CorpusMethod, Info, METHODS, Meaning, Method, Needs, New, SearchMethod, find};
+pub use registry::{
+    Axiom, CorpusMethod, Info, METHODS, Meaning, Method, Needs, New, SearchMethod, Unread, find,
+};
 pub use settings::{Arguments, Settings};
 pub use streams::Stream;
 pub use suggest::{nearest, suggest_method};

@@ -145,6 +145,21 @@ pub trait Method: Send + Sync {
     }
 }
 
+/// A part of a request that says nothing to some methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unread {
+    /// What of an answer is explained.
+    Target,
+    /// What scores are summed to.
+    Units,
+    /// How units are hidden.
+    Hiding,
+    /// Evidence that goes further than the method's own.
+    Evidence,
+    /// Texts that nothing is learned from.
+    HeldOut,
+}
+
 /// A method with its parameters that looks for a rule or for edits of a text.
 pub trait SearchMethod: Send + Sync {
     /// Its parameters as they are used.
@@ -156,6 +171,11 @@ pub trait SearchMethod: Send + Sync {
     /// The most rows of the model that one text of so many units takes; none where that is few or not known beforehand.
     fn most_rows(&self, _units: usize) -> Option<usize> {
         None
+    }
+
+    /// The parts of a request that say nothing to it.
+    fn unread(&self) -> &'static [Unread] {
+        &[Unread::Evidence]
     }
 }
 
@@ -171,6 +191,9 @@ pub trait CorpusMethod: Send + Sync {
     fn most_rows(&self, _size: &SurveySize) -> Option<usize> {
         None
     }
+
+    /// The parts of a request that say nothing to it.
+    fn unread(&self) -> &'static [Unread];
 }
 
 /// Every method, in the order of their groups.

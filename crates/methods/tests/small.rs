@@ -285,7 +285,11 @@ fn sequential_paths_run_wherever_there_are_positions() {
         let RawScores::Elements(scores, _) = &found.scores else { panic!("{found:?}") };
         let width = scores.len() / losses.len();
         let sums: Vec<f64> = numbers(scores).chunks(width).map(|row| row.iter().sum()).collect();
-        close(&format!("{name} {place}"), &sums, &losses, Of::Largest(1e-3), 2e-2);
+        // The largest of several windows has kinks along a path, and the rule ends before they are resolved; then it says so.
+        let short = found.notes.iter().any(|note| note.contains("the tolerance was not reached"));
+        assert!(!short || name == "kim", "{name} {place}: {:?}", found.notes);
+        let limit = if short { 1e-2 } else { 1e-3 };
+        close(&format!("{name} {place}"), &sums, &losses, Of::Largest(1e-3), limit);
         assert!(losses.iter().any(|loss| loss.abs() > 1e-4), "{name} {place}: nothing moves");
     }
 }

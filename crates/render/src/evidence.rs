@@ -120,8 +120,9 @@ fn chance(chance: &AgainstChance) -> Line<'_> {
 
 fn hiding(hiding: &Hiding) -> Line<'_> {
     let Hiding { masker, target, rows, .. } = hiding;
-    let figures = format!("{}, units hidden by {masker}, {target} read", count(*rows, "forward row"));
-    Line { name: Cow::Borrowed("rows"), meaning: "what the card took", ..line(figures, None) }
+    let figures = format!("{} asked, units hidden by {masker}, {target} read", count(*rows, "different row"));
+    let meaning = "what the card asked for, each row once; what was remembered was not run again";
+    Line { name: Cow::Borrowed("rows"), meaning, ..line(figures, None) }
 }
 
 fn completeness(completeness: &Completeness) -> Line<'_> {

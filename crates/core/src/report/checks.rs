@@ -145,7 +145,8 @@ pub struct AgainstChance {
     pub scale: String,
     /// Whether the scores have a sign; else they are held against the sizes of effects.
     pub signed: bool,
-    /// Whether the method had not seen what hiding these sets does; absent where nobody knows.
+    /// Whether the method had not seen what hiding these sets does, of a model that answers the same text the same way each
+    /// time; absent where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub independent: Option<bool>,
     /// The same in words.
@@ -249,7 +250,8 @@ pub struct Hiding {
     pub target: String,
     /// That F of the whole text.
     pub value: f64,
-    /// How many texts with something hidden were run for this explanation.
+    /// How many different rows the evidence asked for, the whole text among them, beyond those of earlier explanations of the same
+    /// text and target. Rows that were remembered, from a cache or from the method, count too, so that it is no number of runs.
     pub rows: usize,
 }
 

@@ -171,9 +171,6 @@ pub fn open<'a>(request: &'a ExplainRequest, stop: &Stop, tell: Listener<'_>) ->
     if explainer.surveys() && !texts.many() {
         bail!("{} looks at many texts together; give them with --input FILE", names(request).join(", "));
     }
-    if request.held_out.is_some() && !explainer.surveys() {
-        bail!("--held-out is for methods that look at many texts together, such as triggers");
-    }
     let mut files = request.named_files();
     // A report of one text of many is about that text, wherever it came from.
     files.retain(|(name, _)| *name != "--input" || explainer.surveys());

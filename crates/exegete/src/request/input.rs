@@ -81,9 +81,10 @@ impl TextReader {
         if texts.delimiter.is_some() && !matches!(rows, Rows::Table(..)) {
             bail!("--delimiter is for tables; leave it out, or give .tsv or .csv files");
         }
-        if columns.numbered && matches!(rows, Rows::JsonLines(_)) {
+        if columns.numbered && !matches!(rows, Rows::Table(..)) {
             bail!(
-                "a .jsonl file names its fields in every line; leave --no-header out, or give .tsv or .csv files"
+                "--no-header is for tables, and a .jsonl file names its fields in every line; leave it out, or give .tsv or .csv \
+                 files"
             );
         }
         let names = task.fields();

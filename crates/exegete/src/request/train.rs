@@ -56,6 +56,9 @@ pub struct TrainRequest {
     /// Tables have no header: columns are numbered from 1, the text is the first and the label the last.
     #[arg(long)]
     pub no_header: bool,
+    /// What stands between the columns of a table, one character or tab [default: a tab in .tsv, a comma in .csv].
+    #[arg(long, value_name = "D")]
+    pub delimiter: Option<String>,
     /// The column that holds the text [default: the first of text, sentence, content].
     #[arg(long, value_name = "C")]
     pub text_column: Option<String>,
@@ -152,6 +155,7 @@ impl Default for TrainRequest {
             from_scratch: false,
             small: SmallRequest::default(),
             no_header: false,
+            delimiter: None,
             text_column: None,
             pair_column: None,
             label_column: None,

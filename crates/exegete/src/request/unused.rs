@@ -3,7 +3,7 @@
 use super::eval::EvalRequest;
 use super::explain::{ExplainCheck, ExplainRequest};
 use super::{HidingOptions, TextInput, model};
-use crate::methods::{ConfiguredMethod, Kind, Method, Needs, Request, SiteChoice};
+use crate::methods::{ConfiguredMethod, Kind, Method, Needs, Request, SiteChoice, Unread};
 use anyhow::{Result, bail};
 
 /// An error where an option of `explain` would say nothing.
@@ -15,6 +15,7 @@ pub(super) fn of_explain(request: &ExplainRequest, asked: &Request) -> Result<()
         bail!("--label is for one text, and these methods look at many; name a column with --label-column");
     }
     pair(&request.texts, request.model.as_deref())?;
+    unread(request, asked)?;
     baselines(asked)?;
     let checked = request.check != ExplainCheck::None && asked.site != SiteChoice::AllLayers && !surveys;
     hiding(&request.hiding, asked, checked)?;
@@ -33,9 +34,35 @@ pub(super) fn of_explain(request: &ExplainRequest, asked: &Request) -> Result<()
     Ok(())
 }
 
+/// What is given and none of the methods reads.
+fn unread(request: &ExplainRequest, asked: &Request) -> Result<()> {
+    let (usual, deep) = (ExplainRequest::default(), request.check == ExplainCheck::Deep);
+    let given = [
+        ("--target", Unread::Target, request.target != usual.target),
+        ("--units", Unread::Units, request.units != usual.units),
+        ("--masker", Unread::Hiding, request.hiding.masker.is_some()),
+        ("--words", Unread::Hiding, request.hiding.words.is_some()),
+        ("--check deep", Unread::Evidence, deep),
+        ("--held-out", Unread::HeldOut, request.held_out.is_some()),
+    ];
+    for (option, part, _) in given.into_iter().filter(|(_, _, given)| *given) {
+        if asked.methods.iter().all(|chosen| chosen.kind.unread().contains(&part)) {
+            bail!("{option} says nothing to {}; leave it out", named(&asked.methods));
+        }
+    }
+    if deep && asked.site == SiteChoice::AllLayers {
+        bail!(
+            "--check deep is for scores at one site; with --site all-layers only sums are checked, so leave it out"
+        );
+    }
+    Ok(())
+}
+
 /// An error where an option of `eval` would say nothing.
 pub(super) fn of_eval(request: &EvalRequest, asked: &Request) -> Result<()> {
     labels(&[("--label-column", &request.label_column)], asked)?;
+    let texts = TextInput { pair_column: request.pair_column.clone(), ..TextInput::default() };
+    pair(&texts, request.model.as_deref())?;
     baselines(asked)
 }
 

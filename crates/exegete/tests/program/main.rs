@@ -9,6 +9,8 @@ mod attention_heads;
 mod attention_training;
 mod bad_input;
 mod bad_model;
+#[cfg(unix)]
+mod black_box;
 mod commands;
 mod corners;
 mod corpus_page;
@@ -22,6 +24,8 @@ mod harness;
 #[cfg(unix)]
 mod interrupt;
 mod methods;
+#[cfg(unix)]
+mod options;
 #[cfg(unix)]
 mod overwrite;
 mod predict;

@@ -4,7 +4,7 @@
 //! natural language inference data*, 2018. z = (p(y|w) − p(y)) / √(p(y)(1 − p(y)) / n(w)): M. Gardner and others,
 //! *Competency problems*, 2021. Counts are of texts that hold a word.
 
-use crate::registry::{CorpusMethod, Info, Meaning, Needs, New, params};
+use crate::registry::{CorpusMethod, Info, Meaning, Needs, New, Unread, params};
 use crate::{Arguments, Corpus, Parameter};
 use exegete_core::report::{Cell, Item, Table};
 use exegete_core::{Encoded, Error, Example, Result, Span, class_index};
@@ -80,6 +80,10 @@ impl CorpusMethod for Artifacts {
             }
         }
         Ok(vec![Item::Table(association.table(self.top))])
+    }
+
+    fn unread(&self) -> &'static [Unread] {
+        &[Unread::Target, Unread::Units, Unread::Hiding, Unread::Evidence, Unread::HeldOut]
     }
 }
 

@@ -9,7 +9,7 @@ use super::flips::{Flipped, Flips, apply, swaps, with, written};
 use super::goal::{Aiming, AttackGoal, Outcome, Toward};
 use super::{Constraints, ReplacementWords, constraints};
 use crate::masker::writes;
-use crate::registry::{Info, Meaning, Needs, New, SearchMethod};
+use crate::registry::{Info, Meaning, Needs, New, SearchMethod, Unread};
 use crate::{Arguments, Parameter, Question, Stream};
 use exegete_core::report::{Chance, Edited, Edits, Item, Subject, Verdict};
 use exegete_core::{Array, Encoded, Example, Open, Predictions, Result, Row, Unit, Units, dot};
@@ -128,6 +128,11 @@ impl SearchMethod for HotFlip {
             random: (random.trials > 0).then_some(random),
             subject,
         })))
+    }
+
+    fn unread(&self) -> &'static [Unread] {
+        // Words are replaced, whatever the units.
+        &[Unread::Units, Unread::Hiding, Unread::Evidence]
     }
 }
 

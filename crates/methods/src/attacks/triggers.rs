@@ -10,7 +10,7 @@ use super::artifacts::Association;
 use super::constraints::FORBID;
 use super::{Constraints, ReplacementWords};
 use crate::parameter::{Parameter, name_of, names};
-use crate::registry::{CorpusMethod, Info, Meaning, Needs, New};
+use crate::registry::{CorpusMethod, Info, Meaning, Needs, New, Unread};
 use crate::{Arguments, Corpus, Stream, SurveySize};
 use exegete_core::report::Item;
 use exegete_core::{Encoded, Error, Example, Model, Result, Units, class_index};
@@ -326,6 +326,10 @@ impl CorpusMethod for Triggers {
         let told =
             told::Told { own: self, corpus, vocabulary: &vocabulary, association, by_model: all.by_model };
         told.items(&found)
+    }
+
+    fn unread(&self) -> &'static [Unread] {
+        &[Unread::Target, Unread::Units, Unread::Hiding, Unread::Evidence]
     }
 }
 

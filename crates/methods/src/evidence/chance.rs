@@ -55,8 +55,10 @@ impl Shared {
 }
 
 fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
-    let (shared, signed) = (look.shared, look.explained.signed());
-    let (used, independent) = independent(&shared.masks, look.explained.asked.as_ref(), look.values.len());
+    let (shared, signed, asked) = (look.shared, look.explained.signed(), look.explained.asked.as_ref());
+    let (used, independent) = independent(&shared.masks, asked, look.values.len());
+    let hid = asked.is_some_and(|sets| !sets.is_empty());
+    let (independent, doubt) = doubted(independent, hid, look.job.model.steady());
     let effects = effects(look.masked, &used)?;
     let trial = Trial::of(&look.values, signed, &effects, &shared.orders, &|count| look.noun(count));
     let found = AgainstChance {
@@ -67,7 +69,7 @@ fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
         z: trial.z,
         level: LEVEL,
         verdict: trial.verdict,
-        says: trial.says(look.values.len(), &look.noun(2), independent),
+        says: trial.says(look.values.len(), &look.noun(2), doubt),
         masks: used.len(),
         scale: look.masked.effect_scale().to_owned(),
         signed,
@@ -110,6 +112,24 @@ fn independent<'s>(
         left if left == all.len() => (all, Some(true)),
         left if left < enough => (all, Some(false)),
         _ => (unseen, Some(true)),
+    }
+}
+
+/// Whether the evidence is independent of the method, and what speaks against it in words. Of a model that answers one text in
+/// several ways, what a method saw and what the evidence sees are two draws of the same noise.
+fn doubted(independent: Option<bool>, hid: bool, steady: bool) -> (Option<bool>, Option<&'static str>) {
+    match (steady, independent) {
+        (true, Some(false)) => {
+            (independent, Some("the evidence is not independent: the method has seen these sets"))
+        }
+        (true, _) => (independent, None),
+        (false, _) if hid => {
+            let doubt = "the evidence is not independent: the model answers the same text in several ways";
+            (Some(false), Some(doubt))
+        }
+        (false, _) => {
+            (independent, Some("the evidence is unsteady: the model answers the same text in several ways"))
+        }
     }
 }
 
@@ -199,8 +219,8 @@ impl Trial {
         Self { verdict, reason, ..found }
     }
 
-    /// What was measured, in words; never the level.
-    fn says(&self, units: usize, nouns: &str, independent: Option<bool>) -> String {
+    /// What was measured, in words, with what speaks against it; never the level.
+    fn says(&self, units: usize, nouns: &str, doubt: Option<&str>) -> String {
         let measured = self.as_good.map(|found| measured(found, units, nouns));
         let mut said: Vec<String> = match (self.verdict, &self.reason) {
             (ChanceVerdict::Undecided, Some(reason)) => {
@@ -208,9 +228,7 @@ impl Trial {
             }
             _ => measured.into_iter().collect(),
         };
-        if independent == Some(false) {
-            said.push("the evidence is not independent: the method has seen these sets".into());
-        }
+        said.extend(doubt.map(str::to_owned));
         said.join("; ")
     }
 }

@@ -6,7 +6,7 @@ use super::lime::{self, Choose, KEPT, Lime};
 use crate::answer::attribution;
 use crate::evidence::{Evidence, Level};
 use crate::parameter::{Parameter, Takes, names};
-use crate::registry::{CorpusMethod, Info, Meaning, Method, Needs, New};
+use crate::registry::{CorpusMethod, Info, Meaning, Method, Needs, New, Unread};
 use crate::{Arguments, ConfiguredMethod, Corpus, Kind, Normalise, Question, RawScores, SurveySize};
 use exegete_core::report::{Cell, Item, Table};
 use exegete_core::{Error, Example, Result};
@@ -123,6 +123,10 @@ impl CorpusMethod for SpLime {
             items.extend(self.attributions(&ask(example)?, request.check)?);
         }
         Ok(items)
+    }
+
+    fn unread(&self) -> &'static [Unread] {
+        &[Unread::HeldOut]
     }
 }
 

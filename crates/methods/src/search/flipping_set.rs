@@ -65,7 +65,8 @@ pub struct Flips {
     pub smallest: bool,
     /// Up to this size every set was tried.
     pub complete: usize,
-    /// How often a set of the same size changes the decision: of all such sets where they were all tried, else of some.
+    /// How often another set of the same size than the first changes the decision: of all such sets where they were all tried,
+    /// else of some; none where there is no other.
     pub random: Option<Chance>,
     /// How many texts were looked at.
     pub rows: usize,
@@ -145,7 +146,7 @@ fn verdict(wording: &Wording<'_>, flips: &Flips, before: &Decision, after: Optio
         (_, true) => ", and no fewer do",
         (_, false) => ", and fewer were not found to",
     };
-    let random = flips.random.filter(|random| random.trials > 1).map_or_else(String::new, |random| {
+    let random = flips.random.map_or_else(String::new, |random| {
         let share = percent(random.hits as f64 / random.trials as f64);
         format!("; of other sets of {} {share} do", wording.count(set.len()))
     });
@@ -155,10 +156,9 @@ fn verdict(wording: &Wording<'_>, flips: &Flips, before: &Decision, after: Optio
 
 /// Where most sets of the same size do it too, these units are nothing special.
 fn common(random: Option<Chance>, size: usize, wording: &Wording<'_>) -> Option<String> {
-    let Chance { hits, trials } =
-        random.filter(|random| random.trials > 1 && 2 * random.hits >= random.trials)?;
+    let Chance { hits, trials } = random.filter(|random| 2 * random.hits >= random.trials)?;
     let sets = wording.count(size);
-    Some(format!("{hits} of {trials} sets of {sets} change the decision: these are nothing special"))
+    Some(format!("{hits} of {trials} other sets of {sets} change the decision: these are nothing special"))
 }
 
 struct Hunt<'s, 'l, 'f> {
@@ -182,8 +182,9 @@ impl Hunt<'_, '_, '_> {
             }
             let flips = flipping(&last);
             if !flips.is_empty() {
-                let chance = Chance { hits: flips.len(), trials: last.len() };
-                return Ok(self.found(flips, complete, Some(chance)));
+                // The first is what is found, and the others are what it is held against.
+                let chance = Chance { hits: flips.len() - 1, trials: last.len() - 1 };
+                return Ok(self.found(flips, complete, chance));
             }
         }
         let found = if complete == self.units { Vec::new() } else { self.follow(&mut last)? };
@@ -199,14 +200,16 @@ impl Hunt<'_, '_, '_> {
                 rows,
             });
         }
-        let sets = some(self.units, found[0].0.len(), RANDOM, random);
+        let mut sets = some(self.units, found[0].0.len(), RANDOM, random);
+        sets.retain(|set| *set != found[0].0);
         let seen = self.see(sets)?;
         let chance = Chance { hits: flipping(&seen).len(), trials: seen.len() };
-        Ok(self.found(found, complete, Some(chance)))
+        Ok(self.found(found, complete, chance))
     }
 
-    fn found(self, mut sets: Vec<Hidden>, complete: usize, random: Option<Chance>) -> Flips {
+    fn found(self, mut sets: Vec<Hidden>, complete: usize, others: Chance) -> Flips {
         least_sure_first(&mut sets);
+        let random = Some(others).filter(|others| others.trials > 0);
         let smallest = sets.first().is_some_and(|(set, _)| set.len() <= complete + 1);
         Flips { sets, reached: true, smallest, complete, random, rows: self.rows }
     }
@@ -305,17 +308,19 @@ mod tests {
     fn check(weights: &[f64], expected: &[usize], smallest: bool, trials: (usize, usize)) {
         let found = run(weights, &FlippingSetSearch::default());
         assert_eq!((found.sets[0].0.as_slice(), found.reached, found.smallest), (expected, true, smallest));
-        let random = found.random.unwrap();
-        assert_eq!((random.hits, random.trials), trials);
+        let random = found.random.map_or((0, 0), |random| (random.hits, random.trials));
+        assert_eq!(random, trials);
         assert!(found.rows <= 1100, "{}", found.rows);
     }
 
     #[test]
     fn the_optimum_of_a_linear_model_is_found() {
-        check(&[0.1, 2.0, -1.0, 0.2], &[1], true, (1, 4));
-        check(&[1.0], &[0], true, (1, 1));
+        check(&[0.1, 2.0, -1.0, 0.2], &[1], true, (0, 3));
+        check(&[1.0], &[0], true, (0, 0));
+        // Either of two: the other one is counted, the one that is shown is not.
+        check(&[1.0, 1.0, -1.5], &[0], true, (1, 2));
         // Both, of six pairs, and none alone.
-        check(&[1.0, 1.0, -0.5, -0.4], &[0, 1], true, (1, 6));
+        check(&[1.0, 1.0, -0.5, -0.4], &[0, 1], true, (0, 5));
         // Three of twenty at once are too many to try them all, but the pairs were, so that three are proven fewest.
         let mut weights = vec![-0.1; 20];
         weights[3..7].fill(1.0);
@@ -372,11 +377,11 @@ mod tests {
         assert_eq!(edits.found[0].input[0].text, "a and film");
         let swaps: Vec<&str> = edits.found[0].swaps.iter().map(|swap| swap.before.as_str()).collect();
         assert_eq!((swaps, edits.found[0].swaps[0].after.as_str()), (vec!["great", "superb"], ""));
-        assert_eq!(edits.random, Some(Chance { hits: 1, trials: 10 }));
+        assert_eq!(edits.random, Some(Chance { hits: 0, trials: 9 }));
         assert_eq!(
             edits.verdict.sentence,
             "Removing 2 words (\"great\", \"superb\") turns positive (0.98) into negative (0.88), and no fewer do; \
-             of other sets of 2 words 10 % do."
+             of other sets of 2 words 0 % do."
         );
         assert!(edits.verdict.failures.is_empty());
         // Five single words, ten pairs and the whole text.

@@ -5,6 +5,7 @@ use exegete_methods::perturbation::Game;
 use exegete_methods::{Effort, Set};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::collections::HashSet;
 
 /// F of who is there.
 pub(crate) struct Closed<F> {
@@ -13,11 +14,13 @@ pub(crate) struct Closed<F> {
     /// Sets asked for, and in how many calls.
     pub(crate) asked: usize,
     pub(crate) calls: usize,
+    /// The same, each counted once.
+    pub(crate) different: HashSet<Set>,
 }
 
 impl<F: Fn(&[bool]) -> f64> Closed<F> {
     pub(crate) fn new(players: usize, value: F) -> Self {
-        Self { players, value, asked: 0, calls: 0 }
+        Self { players, value, asked: 0, calls: 0, different: HashSet::new() }
     }
 }
 
@@ -29,6 +32,7 @@ impl<F: Fn(&[bool]) -> f64> Game for Closed<F> {
     fn values(&mut self, hidden: &[Set]) -> Result<Vec<f64>> {
         self.asked += hidden.len();
         self.calls += 1;
+        self.different.extend(hidden.iter().cloned());
         let value = |set: &Set| {
             assert!(set.is_sorted_by(|a, b| a < b), "{set:?} is not in order");
             let mut there = vec![true; self.players];

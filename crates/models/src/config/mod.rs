@@ -64,6 +64,9 @@ pub struct Rates {
     pub head: f64,
 }
 
+/// What the config of a trained folder calls the number of texts that it was trained on together; no other tool's has it.
+pub(crate) const TEXT_FIELDS: &str = "text_fields";
+
 /// A `config.json` that has been checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -103,6 +106,8 @@ pub struct Config {
     pub dropout: Rates,
     /// `regression`, `single_label_classification`, `multi_label_classification`, where the file says.
     pub problem_type: Option<String>,
+    /// How many texts it reads together, where the file says.
+    pub text_fields: Option<usize>,
     labels: Vec<String>,
     /// The file's path, for messages.
     place: String,
@@ -204,6 +209,10 @@ impl Config {
             tie_word_embeddings: fields.flag_or("tie_word_embeddings", true)?,
             dropout: family::dropout(&fields, &family.dropout)?,
             problem_type: fields.text("problem_type")?,
+            text_fields: match fields.get(TEXT_FIELDS) {
+                Some(_) => Some(fields.size(&[TEXT_FIELDS])?),
+                None => None,
+            },
             labels: task::labels(&fields)?,
             source: String::new(),
             place: place.to_owned(),

@@ -106,6 +106,8 @@ struct Remote {
     line: Line,
     shape: Shape,
     card: Card,
+    /// Whether it answered the first question twice alike.
+    steady: bool,
     batch: usize,
     concurrency: usize,
 }
@@ -118,9 +120,10 @@ impl Remote {
         let shape = Shape::learn(&first).map_err(|fault| line.error(&fault, 1))?;
         let again = ask()?;
         shape.predictions(&again).map_err(|fault| line.error(&fault, 1))?;
-        let warnings = wavering(&first, &again).into_iter().collect();
-        let card = card(&line.name, family, &shape, warnings);
-        Ok(Self { line, shape, card, batch: options.batch, concurrency })
+        let wavering = wavering(&first, &again);
+        let steady = wavering.is_none();
+        let card = card(&line.name, family, &shape, wavering.into_iter().collect());
+        Ok(Self { line, shape, card, steady, batch: options.batch, concurrency })
     }
 
     /// Asks for chunk after chunk until none is left or anything failed anywhere.
@@ -155,6 +158,10 @@ impl Model for Remote {
 
     fn warnings(&self) -> Vec<String> {
         self.card.warnings.iter().cloned().chain(self.line.restarts()).collect()
+    }
+
+    fn steady(&self) -> bool {
+        self.steady
     }
 
     fn predict(&self, examples: &[Example]) -> Result<Vec<Prediction>> {

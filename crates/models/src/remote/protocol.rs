@@ -40,6 +40,7 @@ pub(super) fn request(examples: &[Example]) -> Result<Vec<u8>> {
 }
 
 fn texts(example: &Example) -> Result<Texts<'_>> {
+    example.check_unweighted()?;
     match example.fields.as_slice() {
         [text] => Ok(Texts::One(&text.text)),
         [first, second] => Ok(Texts::Pair([&first.text, &second.text])),

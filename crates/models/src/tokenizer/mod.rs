@@ -56,6 +56,11 @@ pub trait Tokenize: Send + Sync {
     }
 }
 
+/// What a model for one text says of a pair.
+fn one_text() -> Error {
+    Error::Input("this model reads one text, and a pair is given; leave the second text out".into())
+}
+
 impl Tokenize for Tokenizer {
     fn encode_within(&self, example: &Example, max_tokens: usize) -> Result<Encoded> {
         Self::encode_within(self, example, max_tokens)
@@ -88,6 +93,8 @@ pub struct Tokenizer {
     /// Rows of the model's token-type matrix.
     kinds: usize,
     max_tokens: usize,
+    /// Whether the model was made for one text, and a second says nothing to it.
+    one_text: bool,
     cut: Cut,
     mask: Option<u32>,
     pad: Option<u32>,
@@ -118,6 +125,7 @@ impl Tokenizer {
             vocab_size: config.vocab_size,
             kinds: config.type_vocab_size,
             max_tokens: config.max_tokens().min(settings.max_tokens),
+            one_text: config.text_fields == Some(1),
             cut: if question { Cut::Second } else { Cut::Longest },
             inner,
             place,
@@ -133,8 +141,10 @@ impl Tokenizer {
 
     /// The same, cut to fewer tokens than the model reads.
     pub fn encode_within(&self, example: &Example, max_tokens: usize) -> Result<Encoded> {
+        example.check_unweighted()?;
         let pair = match example.fields.len() {
             1 => false,
+            2 if self.one_text => return Err(one_text()),
             2 => true,
             0 => return Err(Error::Input("there is no text".into())),
             n => {

@@ -233,9 +233,7 @@ impl WordTokenizer {
                 let what = "this model takes its attention from outside; give a weight for each word (--weights FILE)";
                 return Err(Error::Input(what.into()));
             }
-            (Some(_), false) => {
-                return Err(Error::Input("this model has its own attention; leave the weights out".into()));
-            }
+            (Some(_), false) => return example.check_unweighted(),
         };
         let (given, own, sum) = (weights.len(), words.len(), weights.iter().sum::<f32>());
         if given != own {
@@ -256,9 +254,7 @@ impl WordTokenizer {
             (given, own) if given == own => Ok(()),
             (0, _) => Err(Error::Input("there is no text".into())),
             (1, _) => Err(Error::Input("this model reads a pair of texts; give the second one too".into())),
-            (given, 1) => {
-                Err(Error::Input(format!("an example of {given} fields; this model reads one text")))
-            }
+            (2, 1) => Err(super::one_text()),
             (given, own) => {
                 Err(Error::Input(format!("an example of {given} fields; this model reads {own}")))
             }
@@ -270,9 +266,7 @@ impl Tokenize for WordTokenizer {
     fn encode_within(&self, example: &Example, max_tokens: usize) -> Result<Encoded> {
         self.check_fields(example)?;
         if let Some(words) = &self.target {
-            if example.weights.is_some() {
-                return Err(Error::Input("this model has its own attention; leave the weights out".into()));
-            }
+            example.check_unweighted()?;
             return self.source_and_target(example, words, max_tokens);
         }
         let all = Encoded::of_words(example);

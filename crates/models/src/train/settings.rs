@@ -84,6 +84,8 @@ pub struct TrainingSettings {
     pub dropout: Option<f64>,
     /// Texts are cut to this many tokens while training, where it is less than the model reads.
     pub max_tokens: Option<usize>,
+    /// How many texts a row has, which a folder's config then says: a model of one text refuses a second.
+    pub text_fields: Option<usize>,
     /// The seed of order, dropout and fresh parameters.
     pub seed: u64,
     /// Threads; 0 for all.
@@ -116,6 +118,7 @@ impl Default for TrainingSettings {
             teacher_forcing: 1.0,
             dropout: None,
             max_tokens: None,
+            text_fields: None,
             seed: 0,
             threads: 0,
             memory_bytes: 2 << 30,

@@ -4,7 +4,7 @@ use super::TrainingSettings;
 use crate::assemble::{Assembly, assemble};
 use crate::blueprint::Blueprint;
 use crate::checkpoint::{Checkpoint, MappedFiles};
-use crate::config::Config;
+use crate::config::{Config, TEXT_FIELDS};
 use crate::default::{self, DEFAULT};
 use crate::folder;
 use crate::opened::Opened;
@@ -54,7 +54,7 @@ pub(super) fn open(start: &Start, head: &TrainedHead, settings: &TrainingSetting
         Start::Default => Blueprint::Encoder(default::config()?),
         Start::Small(small) => Blueprint::Small(small.small()),
     };
-    let blueprint = retarget(&given, head)?;
+    let blueprint = retarget(&given, head, settings.text_fields)?;
     let tokenizer = match start {
         Start::Folder(dir) | Start::Scratch(dir) => blueprint.tokenizer(dir)?,
         Start::Default => default::tokenizer(&blueprint)?,
@@ -165,13 +165,15 @@ impl TensorSource<f32> for Starting {
 }
 
 /// The same network as a classifier with these answers.
-fn retarget(given: &Blueprint, head: &TrainedHead) -> Result<Blueprint> {
+fn retarget(given: &Blueprint, head: &TrainedHead, text_fields: Option<usize>) -> Result<Blueprint> {
     let least = head.task.least_labels();
     if head.labels.len() < least {
         return Err(Error::Request(format!("{} labels, at least {least} are needed", head.labels.len())));
     }
     match given {
-        Blueprint::Encoder(config) => Ok(Blueprint::Encoder(Config::parse(classifier(config, head)?)?)),
+        Blueprint::Encoder(config) => {
+            Ok(Blueprint::Encoder(Config::parse(classifier(config, head, text_fields)?)?))
+        }
         Blueprint::Small(_) if head.task != given.task()? => {
             let what = format!("this small model cannot be trained for {:?}", head.task);
             Err(Error::Unsupported(what))
@@ -180,8 +182,8 @@ fn retarget(given: &Blueprint, head: &TrainedHead) -> Result<Blueprint> {
     }
 }
 
-/// The config of the same encoder as a classifier with these answers.
-fn classifier(given: &Config, head: &TrainedHead) -> Result<String> {
+/// The config of the same encoder as a classifier of so many texts with these answers.
+fn classifier(given: &Config, head: &TrainedHead, text_fields: Option<usize>) -> Result<String> {
     let class = given.family.class(&given.model_type).ok_or_else(|| {
         Error::Unsupported(format!("the model type '{}' cannot be trained", given.model_type))
     })?;
@@ -191,7 +193,7 @@ fn classifier(given: &Config, head: &TrainedHead) -> Result<String> {
     };
     let mut map: Map<String, Value> = serde_json::from_str(&given.source)
         .map_err(|e| Error::Model(format!("config.json: is no JSON object: {e}")))?;
-    for stale in ["_name_or_path", "num_labels", "_num_labels", "torch_dtype", "dtype"] {
+    for stale in ["_name_or_path", "num_labels", "_num_labels", "torch_dtype", "dtype", TEXT_FIELDS] {
         map.remove(stale);
     }
     let names = || head.labels.iter().enumerate();
@@ -201,6 +203,9 @@ fn classifier(given: &Config, head: &TrainedHead) -> Result<String> {
     map.insert("problem_type".into(), problem.into());
     map.insert("id2label".into(), labels.into());
     map.insert("label2id".into(), numbers.into());
+    if let Some(fields) = text_fields {
+        map.insert(TEXT_FIELDS.into(), fields.into());
+    }
     let text = serde_json::to_string_pretty(&map);
     text.map_err(|e| Error::Model(format!("config.json: cannot be written: {e}")))
 }

@@ -40,20 +40,21 @@ function open(details) {
   details.append(whole);
 }
 
-const list = document.querySelector(".rows");
-list.addEventListener("toggle", (event) => {
-  if (event.target.parentNode.parentNode === list) open(event.target);
+const lists = Array.from(document.querySelectorAll(".rows"));
+document.querySelector("main").addEventListener("toggle", (event) => {
+  if (lists.includes(event.target.parentNode.parentNode)) open(event.target);
 }, true);
 
 const names = (value) => (value ? value.split("|") : []);
-const rows = Array.from(list.children, (element) => ({
+const rows = lists.flatMap((list) => Array.from(list.children, (element) => ({
   element,
   labels: names(element.dataset.label),
   confidence: Number(element.dataset.confidence ?? NaN),
   checked: element.dataset.failed !== undefined,
   failed: names(element.dataset.failed),
+  undecided: element.dataset.undecided !== undefined,
   words: null,
-}));
+})));
 
 function choices(select, counts) {
   for (const [name, count] of counts) {
@@ -73,16 +74,18 @@ function offer() {
   at("label").parentNode.hidden = labels.length < 2;
   at("confidence").hidden = !rows.some((row) => row.confidence >= 0);
   const checked = rows.filter((row) => row.checked);
-  const clean = checked.filter((row) => row.failed.length === 0).length;
-  const some = [["+", "some failed", checked.length - clean], ["-", "none failed", clean], ["?", "not checked", rows.length - checked.length]];
-  some.filter(([, , count]) => count > 0).forEach(([value, name, count]) => at("failed").append(new Option(`${name} (${count})`, value)));
+  for (const [value, name] of [["+", "some failed"], ["~", "undecided"], ["-", "none failed"], ["?", "not checked"]]) {
+    const count = rows.filter((row) => passes(row, value)).length;
+    if (count > 0) at("failed").append(new Option(`${name} (${count})`, value));
+  }
   choices(at("failed"), counted(rows.flatMap((row) => row.failed)));
   at("failed").parentNode.hidden = checked.length === 0;
 }
 
 function passes(row, failed) {
   if (failed === "+") return row.failed.length > 0;
-  if (failed === "-") return row.checked && row.failed.length === 0;
+  if (failed === "~") return row.undecided;
+  if (failed === "-") return row.checked && row.failed.length === 0 && !row.undecided;
   if (failed === "?") return !row.checked;
   return !failed || row.failed.includes(failed);
 }
@@ -90,6 +93,13 @@ function passes(row, failed) {
 function wordsOf(row) {
   row.words ??= Array.from(row.element.querySelectorAll(".brief"), (brief) => brief.textContent).join("\n").toLowerCase();
   return row.words;
+}
+
+// A list that is out of sight takes the room of the rows that it would show, so that the page's length is about right.
+function fit(list) {
+  const kept = Array.from(list.children).filter((row) => !row.hidden).length;
+  list.hidden = kept === 0;
+  list.style.containIntrinsicHeight = `${5.2 * kept}rem`;
 }
 
 function filter() {
@@ -103,6 +113,7 @@ function filter() {
     if (row.element.hidden === keep) row.element.hidden = !keep;
     if (keep) shown += 1;
   }
+  lists.forEach(fit);
   const figure = (count) => count.toLocaleString("en");
   at("count").textContent = shown === rows.length ? `${figure(shown)} texts` : `${figure(shown)} of ${figure(rows.length)} texts`;
 }

@@ -6,6 +6,7 @@
 //! the script the list is read as it is.
 
 use super::{STYLE, heat, marked, section, title};
+use crate::evidence::undecided;
 use crate::figures::percent;
 use crate::groups::groups;
 use crate::headline::{cost, said};
@@ -22,6 +23,9 @@ const LIST_STYLE: &str = include_str!("corpus.css");
 /// Stands between the names of one attribute; no name of a class or check that we know holds it.
 const BETWEEN: &str = "|";
 
+/// Texts of one list: a page of many is a row of lists, so that browsers leave out the lists that nobody sees.
+const LISTED: usize = 50;
+
 /// A page that is written text by text. Nothing of a text is held once its row is made.
 #[derive(Debug, Default)]
 pub struct CorpusPage {
@@ -37,7 +41,11 @@ impl CorpusPage {
 
     /// The row of the next text; the first brings the head of the page along.
     pub fn row(&mut self, report: &Report) -> String {
-        let head = if self.rows == 0 { head(Some(report)) } else { String::new() };
+        let head = match self.rows {
+            0 => head(Some(report)),
+            rows if rows.is_multiple_of(LISTED) => "</ol>\n<ol class=\"rows\">\n".to_owned(),
+            _ => String::new(),
+        };
         self.rows += 1;
         let made = &report.provenance;
         self.made_by.insert(format!(
@@ -130,22 +138,30 @@ fn decision(subject: &Subject) -> (String, String) {
     (about, shown)
 }
 
-/// Which checks failed, for the script and for the reader; nothing of a text without checks.
+/// Which checks failed, and whether the test against chance could not decide, for the script and for the reader; nothing of a
+/// text without checks.
 fn checks(report: &Report) -> (String, String) {
     let verdicts: Vec<&Verdict> = report.items.iter().filter_map(verdict).collect();
     let failed: BTreeSet<&str> = verdicts.iter().flat_map(|verdict| failed(verdict)).collect();
-    let attribute = if verdicts.is_empty() {
-        String::new()
-    } else {
+    let mut attributes = String::new();
+    if !verdicts.is_empty() {
         let names = failed.iter().copied().collect::<Vec<_>>().join(BETWEEN);
-        format!(" data-failed=\"{}\"", Escaped(&names))
-    };
+        attributes += &format!(" data-failed=\"{}\"", Escaped(&names));
+    }
     let names = failed.iter().map(|name| name.replace('_', " ")).collect::<Vec<_>>().join(", ");
-    let shown = match failed.is_empty() {
+    let mut shown = match failed.is_empty() {
         true => String::new(),
         false => format!(" <span class=\"missed\">✗&nbsp;{}</span>", Escaped(&names)),
     };
-    (attribute, shown)
+    if report.items.iter().any(is_undecided) {
+        attributes += " data-undecided";
+        shown += " <span class=\"soft\">?&nbsp;undecided</span>";
+    }
+    (attributes, shown)
+}
+
+fn is_undecided(item: &Item) -> bool {
+    matches!(item, Item::Attribution(attribution) if undecided(&attribution.checks).is_some())
 }
 
 fn verdict(item: &Item) -> Option<&Verdict> {

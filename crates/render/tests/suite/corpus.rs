@@ -1,7 +1,7 @@
 //! The page about many texts: what stands in it, what its policy allows, and that nothing of a text is markup there.
 
 use super::hostile::reports;
-use super::samples::{self, HOSTILE, attribution, failing_item, few_checks, report, rule};
+use super::samples::{self, HOSTILE, attribution, failing_item, few_checks, report, rule, undecided};
 use exegete_core::report::{Item, Report};
 use exegete_core::sha256_hex;
 use exegete_render::CorpusPage;
@@ -103,6 +103,7 @@ fn a_row_says_what_filters_ask_for() {
         report([clean]),
         report([unchecked]),
         report([Item::Rule(Box::new(rule()))]),
+        report([Item::Attribution(Box::new(attribution(&[("text", "so so")], &[], undecided())))]),
     ]);
     let (_, list) = parts(&page);
     let rows: Vec<&str> = list.split("<li ").skip(1).collect();
@@ -121,7 +122,11 @@ fn a_row_says_what_filters_ask_for() {
     assert!(abouts[1].ends_with(" data-failed=\"\"") && !rows[1].contains("missed"), "{}", rows[1]);
     assert!(!abouts[2].contains("data-failed"), "{}", abouts[2]);
     assert!(rows[3].contains("<mark "), "{}", rows[3]);
-    assert!(list.contains("<p>4 texts</p>"));
+    let undecided =
+        |at: usize| (abouts[at].contains(" data-undecided"), rows[at].contains("?&nbsp;undecided"));
+    assert_eq!([0, 1, 2, 3, 4].map(undecided), [false, false, false, false, true].map(|is| (is, is)));
+    assert!(abouts[4].contains(" data-failed=\"\""), "undecided is no failure: {}", abouts[4]);
+    assert!(list.contains("<p>5 texts</p>"));
     let legend = "class=\"legend\"";
     assert!(
         list.contains(legend)

@@ -6,7 +6,7 @@ mod found;
 mod maps;
 mod pictures;
 
-pub(crate) use evidence::{all_checks, failing, few_checks};
+pub(crate) use evidence::{all_checks, failing, few_checks, undecided};
 use exegete_core::report::{
     Attribution, Cell, Checks, Item, ModelName, Provenance, Report, SCHEMA, Subject, Table, TokenText,
     UnitText,

@@ -45,6 +45,7 @@ impl TrainPlan {
             freeze_words: request.small.freeze_vectors,
             dropout: request.dropout.or(own.dropout),
             max_tokens: request.max_tokens,
+            text_fields: rows.text_fields(),
             seed: request.seed,
             threads: request.resources.threads(),
             memory_bytes: request.resources.memory(),

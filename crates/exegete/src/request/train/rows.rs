@@ -116,6 +116,11 @@ impl Rows {
         counts
     }
 
+    /// How many texts a row has.
+    pub(super) fn text_fields(&self) -> Option<usize> {
+        self.train.iter().map(|row| row.example.fields.len()).max()
+    }
+
     /// The rows as the model reads them.
     pub(super) fn data(&self, trainer: &Trainer) -> Result<Data> {
         type Encode = fn(&Trainer, &Example, Label) -> crate::Result<Sample>;
@@ -156,17 +161,20 @@ fn weigh(request: &TrainRequest, files: [&mut Vec<(Example, Place)>; 2]) -> Resu
 fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Example, Place)>> {
     let writes = request.small.writes();
     let [source, target] = if request.no_header { ["1", "2"] } else { SEQUENCE_TO_SEQUENCE.fields() };
+    // Texts to leave out may stand one a line, which has no columns.
+    let plain = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"));
     let or =
         |asked: &Option<String>, default: &str| asked.clone().or_else(|| writes.then(|| default.to_owned()));
     let texts = TextInput {
         input: Some(path.to_owned()),
-        text_column: or(&request.text_column, source),
-        pair_column: or(&request.pair_column, target),
+        text_column: or(&request.text_column, source).filter(|_| !plain),
+        pair_column: or(&request.pair_column, target).filter(|_| !plain),
         label_column: (with_label && !writes).then(|| label_column(request).to_owned()),
-        no_header: request.no_header,
+        no_header: request.no_header && !plain,
+        delimiter: request.delimiter.clone().filter(|_| !plain),
         ..TextInput::default()
     };
-    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt")) && with_label {
+    if plain && with_label {
         bail!(
             "{}: a .txt file has no labels and no targets; give a .tsv, .csv or .jsonl file",
             path.display()

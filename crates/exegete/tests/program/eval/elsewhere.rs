@@ -49,6 +49,9 @@ fn scores_from_elsewhere_are_judged_alike() {
     }
     assert!(number("oracle", "deletion area") < number("inverted", "deletion area"));
     assert_eq!((number("oracle", "tau"), number("inverted", "tau")), (1.0, -1.0));
+    // A perfect disagreement is as rare as a perfect agreement, and no good sign.
+    let significant = ["oracle", "inverted"].map(|method| number(method, "tau significant"));
+    assert_eq!(significant, [1.0, 0.0]);
     for same in ["all", "some", "reports"] {
         for head in ["comprehensiveness", "sufficiency", "tau", "deletion area"] {
             assert!((number(same, head) - number("gradient_x_input", head)).abs() < 1e-6, "{same}: {head}");

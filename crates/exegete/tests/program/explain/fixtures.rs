@@ -39,9 +39,13 @@ fn reports_are_shown() {
 
 /// An explanation with a copy of stored answers: the report, what the file holds now, and what a black box was asked.
 fn explained(answers: &str, args: &[&str]) -> (Value, Vec<u8>, String) {
+    explained_after(&fs::read(fixture(answers)).unwrap(), args)
+}
+
+fn explained_after(answers: &[u8], args: &[&str]) -> (Value, Vec<u8>, String) {
     let folder = tempfile::tempdir().unwrap();
     let (cache, asked) = (folder.path().join("answers"), folder.path().join("asked"));
-    fs::copy(fixture(answers), &cache).unwrap();
+    fs::write(&cache, answers).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_exegete"));
     command.args(["explain", "--format", "json", "--cache"]).arg(&cache).args(args).env("ASKED", &asked);
     let output = command.output().unwrap();
@@ -51,7 +55,7 @@ fn explained(answers: &str, args: &[&str]) -> (Value, Vec<u8>, String) {
 }
 
 #[test]
-fn an_open_model_runs_nothing_again() {
+fn an_open_model_runs_only_what_is_new() {
     let model = golden("bert-sequence");
     let args = ["--model", &model, "--method", "leave_one_out"];
     let (report, after, _) = explained("open-1.answers", &[&args[..], &[SHORT]].concat());
@@ -59,6 +63,9 @@ fn an_open_model_runs_nothing_again() {
     assert_eq!(report["provenance"]["forward_rows"], 1);
     assert!(report["provenance"]["asked_rows"].as_u64() > Some(1));
     assert!(after.starts_with(&fs::read(fixture("open-1.answers")).unwrap()));
+    let (again, unchanged, _) = explained_after(&after, &[&args[..], &[SHORT]].concat());
+    assert_eq!(again["provenance"]["forward_rows"], 0, "and it is kept from then on");
+    assert!(unchanged == after && again["items"] == report["items"]);
     let (other, ..) = explained("open-1.answers", &[&args[..], &["Other words."]].concat());
     assert!(other["provenance"]["forward_rows"].as_u64() > Some(0), "what is not kept is run");
 }

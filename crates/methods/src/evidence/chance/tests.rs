@@ -26,7 +26,7 @@ fn every_outcome_and_every_reason() {
     let check = |values: &[f64], c: &[f64], verdict: ChanceVerdict, reason: &str, says: &str| {
         let found = tried(values, true, &known(c));
         assert_eq!((found.verdict, found.reason.as_deref().unwrap_or("")), (verdict, reason), "{values:?}");
-        assert_eq!(found.says(values.len(), "words", Some(true)), says);
+        assert_eq!(found.says(values.len(), "words", None), says);
     };
     let best = "1 in 120, the best that 5 words allow";
     check(&[5.0, 4.0, 3.0, 2.0, 1.0], &c, Passed, "", best);
@@ -106,6 +106,24 @@ fn what_the_method_has_seen_is_left_out() {
     let asked: HashSet<Set> = few[..1].iter().cloned().collect();
     assert_eq!(super::independent(&few, Some(&asked), 5).1, Some(false));
     assert_eq!(super::independent(&few, Some(&HashSet::new()), 5).1, Some(true));
+}
+
+#[test]
+fn what_speaks_against_the_evidence_is_said() {
+    let check =
+        |seen: Option<bool>, hid: bool, steady: bool, independent: Option<bool>, said: Option<&str>| {
+            let (found, doubt) = super::doubted(seen, hid, steady);
+            assert_eq!((found, doubt.is_some()), (independent, said.is_some()), "{seen:?} {hid} {steady}");
+            assert!(doubt.unwrap_or_default().contains(said.unwrap_or_default()), "{doubt:?}");
+        };
+    check(Some(true), true, true, Some(true), None);
+    check(None, false, true, None, None);
+    check(Some(false), true, true, Some(false), Some("the method has seen these sets"));
+    // Of a model that wavers nothing that was hidden is independent; scores that hid nothing are measured unsteadily.
+    check(Some(true), true, false, Some(false), Some("not independent: the model answers"));
+    check(Some(false), true, false, Some(false), Some("not independent: the model answers"));
+    check(Some(true), false, false, Some(true), Some("unsteady: the model answers"));
+    check(None, false, false, None, Some("unsteady: the model answers"));
 }
 
 /// A standard normal number.

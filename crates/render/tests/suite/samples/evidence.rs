@@ -1,6 +1,6 @@
 use exegete_core::report::{
-    Checks, Completeness, Curve, Erasure, Flip, Infidelity, LayerSum, Randomisation, RankAgreement,
-    Sensitivity, Stability, UnitDrop, Verdict,
+    AgainstChance, ChanceVerdict, Checks, Completeness, Curve, Erasure, Flip, Infidelity, LayerSum,
+    Randomisation, RankAgreement, Sensitivity, Stability, UnitDrop, Verdict,
 };
 
 /// The default card.
@@ -107,6 +107,27 @@ pub(crate) fn failing() -> Checks {
         measured: vec![0, 1],
     });
     checks
+}
+
+/// A card on which no ranking of these scores could have passed the test against chance.
+pub(crate) fn undecided() -> Checks {
+    let reason = "the scores tie too many words";
+    let chance = AgainstChance {
+        p: Some(0.2),
+        as_good: Some(24),
+        rankings: Some(120),
+        exact: true,
+        z: Some(1.4),
+        level: 0.015,
+        verdict: ChanceVerdict::Undecided,
+        reason: Some(reason.to_owned()),
+        masks: 20,
+        scale: "log-odds".to_owned(),
+        signed: true,
+        independent: Some(true),
+        says: format!("undecided: {reason}; 24 of all 120 rankings do as well (20 %)"),
+    };
+    Checks { chance: Some(chance), ..few_checks() }
 }
 
 fn verdict(sentence: &str, failures: &[&str]) -> Verdict {

@@ -1,0 +1,76 @@
+//! What the card says of black boxes that no word moves, and of ones that answer the same text in several ways.
+
+use crate::harness::exegete;
+use serde_json::Value;
+
+const TEXT: &str = "A warm and honest film about my city.";
+const HIDING: [&str; 4] = ["lime", "kernel_shap", "partition_shap", "leave_one_out"];
+/// Answers the same whatever it reads.
+const CONSTANT: &str = r#"cmd: while IFS= read -r line; do echo '{"scores":[[0.3,0.7]]}'; done"#;
+/// The same but for the rounding of a busy machine, which differs from text to text.
+const ROUNDING: &str = r#"cmd: while IFS= read -r line; do case "$line" in *honest*) echo '{"scores":[[0.29999999999,0.70000000001]]}';; *) echo '{"scores":[[0.3,0.7]]}';; esac; done"#;
+/// Looks for one word.
+const HONEST: &str = r#"cmd: while IFS= read -r line; do case "$line" in *honest*) echo '{"scores":[[0.2,0.8]]}';; *) echo '{"scores":[[0.4,0.6]]}';; esac; done"#;
+/// Looks for the same word, and answers a little otherwise every other time.
+const WAVERING: &str = r#"cmd: n=0; while IFS= read -r line; do n=$((1-n)); case "$line" in *honest*) echo "{\"scores\":[[0.$((20+n)),0.$((80-n))]]}";; *) echo "{\"scores\":[[0.$((40+n)),0.$((60-n))]]}";; esac; done"#;
+
+fn on(model: &str, args: &[&str]) -> String {
+    let run = exegete(&[&["explain", TEXT, "--model", model, "--batch", "1"], args].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    run.stdout
+}
+
+fn explained(model: &str, args: &[&str]) -> Value {
+    let report: Value = serde_json::from_str(&on(model, &[args, &["--format", "json"]].concat())).unwrap();
+    report["items"][0].clone()
+}
+
+#[test]
+fn what_no_word_moves_has_no_scores() {
+    let zero = "all scores are 0: they rank nothing";
+    let says = |model: &str, method: &str| {
+        let item = explained(model, &["--method", method]);
+        let failures = item["checks"]["verdict"]["failures"].clone();
+        let all_zero = item["values"].as_array().unwrap().iter().all(|value| value == 0.0);
+        (failures.as_array().unwrap().iter().any(|failure| failure == zero), all_zero)
+    };
+    for method in HIDING {
+        for model in [CONSTANT, ROUNDING] {
+            assert_eq!(says(model, method), (true, true), "{method} on {model}");
+        }
+        assert_eq!(says(HONEST, method), (false, false), "{method}: a word that counts is named");
+    }
+}
+
+#[test]
+fn no_bar_is_drawn_of_rounding() {
+    for (model, drawn) in [(ROUNDING, false), (HONEST, true)] {
+        let shown = |format: &str| on(model, &["--method", "lime", "--format", format]);
+        let (text, page, picture) = (shown("text"), shown("html"), shown("svg"));
+        for told in [&text, &page] {
+            assert_eq!(told.contains("all scores are 0"), !drawn, "{told}");
+        }
+        assert_eq!(text.contains('█'), drawn, "{text}");
+        let widths = picture.split("<rect ").filter(|rect| rect.contains("fill-opacity"));
+        let widths = widths.filter_map(|rect| rect.split("width=\"").nth(1)?.split('"').next()?.parse().ok());
+        let widest = widths.fold(0.0, f64::max);
+        assert_eq!(widest > 1.0, drawn, "{picture}");
+    }
+}
+
+#[test]
+fn a_model_that_wavers_is_no_independent_witness() {
+    let doubt = "the model answers the same text in several ways";
+    for method in HIDING {
+        let chance = |model: &str| explained(model, &["--method", method])["checks"]["chance"].clone();
+        let (steady, wavering) = (chance(HONEST), chance(WAVERING));
+        assert!(!steady["says"].as_str().unwrap().contains(doubt), "{method}: {steady}");
+        assert_eq!(wavering["independent"], false, "{method}: {wavering}");
+        let says = wavering["says"].as_str().unwrap();
+        assert!(says.ends_with(&format!("the evidence is not independent: {doubt}")), "{method}: {says}");
+    }
+    assert_eq!(explained(HONEST, &["--method", "leave_one_out"])["checks"]["chance"]["independent"], true);
+    let card = on(WAVERING, &["--method", "leave_one_out"]);
+    let card = card.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(card.contains(doubt) && card.contains("answered twice"), "{card}");
+}
