@@ -24,6 +24,7 @@ mod effort;
 pub mod evidence;
 mod explain;
 mod external;
+mod foreseen;
 pub mod gradient;
 pub mod heads;
 mod judge;
@@ -54,15 +55,18 @@ pub use corpus::{Corpus, TextPass, TextSource};
 pub use cost::{SurveySize, most_rows};
 pub use decision::Decision;
 pub use effort::Effort;
-pub use explain::{Request, SiteChoice, default_method, explain, survey};
+pub use explain::{Request, SiteChoice, default_method, explain, explain_foreseen, survey};
 pub use external::ExternalExplanation;
+pub use foreseen::{Foreseen, foresee, foresees};
 pub use judge::{ExternalScores, judge};
 pub use masker::Masker;
 pub use parameter::{Parameter, Takes};
 pub use perturbed::{AskedSets, Outcome, PerturbedPredictions, Set, by_probability};
 pub use question::{Question, Reduce};
 pub use raw_attribution::{RawAttribution, RawScores};
-pub use registry::{Axiom, CorpusMethod, Info, METHODS, Meaning, Method, Needs, New, SearchMethod, find};
+pub use registry::{
+    Axiom, CorpusMethod, Info, METHODS, Meaning, Method, Needs, New, OwnReading, SearchMethod, find,
+};
 pub use settings::{Arguments, Settings};
 pub use streams::Stream;
 pub use suggest::{nearest, suggest_method};

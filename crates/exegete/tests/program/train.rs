@@ -273,8 +273,10 @@ fn a_config_too_large_to_start_from_is_refused() {
         }
     }
     let config = fs::read_to_string(folder.at("config.json")).unwrap();
-    fs::write(folder.at("config.json"), config.replace("\"hidden_size\": 18", "\"hidden_size\": 120000")).unwrap();
-    let run = exegete(&["train", "--train", &train, "--model", &folder.at(""), "--from-scratch", "-o", &output]);
+    fs::write(folder.at("config.json"), config.replace("\"hidden_size\": 18", "\"hidden_size\": 120000"))
+        .unwrap();
+    let run =
+        exegete(&["train", "--train", &train, "--model", &folder.at(""), "--from-scratch", "-o", &output]);
     assert_error(&run, &["14400000000 numbers", "1073741824 random ones at most"]);
 }
 
