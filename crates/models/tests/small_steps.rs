@@ -1,7 +1,7 @@
 //! One and three training steps of every folder of `golden/small` against what PyTorch's made of it.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use exegete_core::{Array, Example, Label, Model};
+use exegete_core::{Array, Example, Label};
 use exegete_engine::Optimiser;
 use exegete_models::train::{Reduction, Sample, Start, TrainedHead, Trainer, TrainingLoss, TrainingSettings};
 use exegete_models::{LoadOptions, load};

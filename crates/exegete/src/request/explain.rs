@@ -249,7 +249,7 @@ impl Explainer<'_> {
         loop {
             check_stop(&self.stop)?;
             let (chunk, end) = source.together(std::mem::take(&mut known), together);
-            let Some((example, _)) = chunk.new().next() else {
+            let Some((example, _)) = chunk.unfinished().next() else {
                 end?;
                 break;
             };
@@ -276,7 +276,7 @@ impl Explainer<'_> {
         sink: &mut dyn FnMut(&Example, Report) -> Result<()>,
     ) -> Result<()> {
         let foreseen = self.foreseen(&chunk.examples, drivers)?.into_iter().skip(chunk.finished);
-        for ((example, line), foreseen) in chunk.new().zip(foreseen) {
+        for ((example, line), foreseen) in chunk.unfinished().zip(foreseen) {
             check_stop(&self.stop)?;
             let report = self.explained(example.clone(), foreseen, drivers);
             sink(example, report.with_context(|| format!("line {line}"))?)?;

@@ -67,8 +67,8 @@ pub(crate) struct TextsTogether {
 }
 
 impl TextsTogether {
-    /// The new ones with their lines.
-    pub(crate) fn new(&self) -> impl Iterator<Item = (&Example, usize)> {
+    /// Those that are not finished, with their lines.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = (&Example, usize)> {
         self.examples.iter().skip(self.finished).zip(self.lines.iter().copied())
     }
 }
