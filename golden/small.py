@@ -1,12 +1,14 @@
 """Makes the golden small models: one tiny random folder for every cell, direction, attention and head, with what PyTorch
 computes for them in float64.
 
-    python golden/small.py                 rewrites golden/small and golden/seq2seq
+    python golden/small.py                 rewrites golden/small, golden/seq2seq and golden/small_steps.safetensors
+    python golden/small.py --steps         rewrites the last alone, from the folders of golden/small
     python golden/small.py --folder DIR    loads a trained folder into PyTorch and prints the logits of its first words
 """
 
 import argparse
 import json
+import re
 import shutil
 import zlib
 from pathlib import Path
@@ -18,6 +20,7 @@ from small_nets import network, open_folder
 
 OUT = Path(__file__).parent / "small"
 SEQUENCES = Path(__file__).parent / "seq2seq"
+STEPS = Path(__file__).parent / "small_steps.safetensors"
 WORDS = "the a film was good bad not very cat dog kitchen garden office mary john is where and went to".split()
 VOCABULARY = ["<pad>", "<unk>", "<s>", "</s>"] + WORDS
 TEXTS = ["the film was very good", "bad", "not a good film and not bad unseen the dog was not very good"]
@@ -72,12 +75,18 @@ TRANSLATIONS = [
 ]
 # The rate, and the length that gradients are clipped to.
 RATE, CLIP = 0.01, 1.0
+# Decay, that of the attention's own parameters, and the longest row of Kim's head: strong enough to show after a step.
+DECAY, DECAY_ATTENTION, HEAD_NORM = 0.1, 0.05, 0.5
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder")
-    folder = parser.parse_args().folder
+    parser.add_argument("--steps", action="store_true")
+    args = parser.parse_args()
+    folder = args.folder
+    if args.steps:
+        return record_steps()
     if folder:
         model = open_folder(folder)
         if model.config["kind"] == "seq2seq":
@@ -93,6 +102,7 @@ def main():
     shutil.rmtree(SEQUENCES, ignore_errors=True)
     for how in ["bahdanau", "luong", "uniform", "none"]:
         make_sequences(SEQUENCES / how, how)
+    record_steps()
 
 
 def make_sequences(folder, how):
@@ -181,6 +191,50 @@ def make(folder, config):
     single = lambda values: {name: value.detach().float().contiguous() for name, value in values.items()}
     save_file(single(dict(model.named_parameters())), folder / "model.safetensors", {"format": "pt"})
     save_file(single(tensors), folder / "golden.safetensors")
+
+
+def record_steps():
+    """What one and three steps make of every folder of golden/small: Adam with AMSGrad on the sum of the losses."""
+    tensors = {}
+    for name in CASES:
+        exact, single = (three_steps(OUT / name, dtype) for dtype in (torch.float64, torch.float32))
+        # Adam makes a whole step of a gradient that is zero but for rounding; such a case would compare nothing.
+        worst = max((exact[key] - single[key]).abs().max().item() for key in exact)
+        assert worst < 2e-6, f"{name}: single precision differs by {worst}"
+        tensors |= {f"{name}/{key}": value.float().contiguous() for key, value in exact.items()}
+    save_file(tensors, STEPS, dict(torch=torch.__version__.split("+")[0]))
+    STEPS.chmod(0o644)  # safetensors writes files that only their owner can read
+
+
+def three_steps(folder, dtype):
+    """The losses before three steps on all inputs, and the parameters after the first and the last."""
+    model = open_folder(folder).to(dtype)
+    described = json.loads((folder / "golden.json").read_text())
+    inputs = DOCUMENTS if model.config["kind"] == "han" else described["inputs"]
+    own = [name for name, _ in model.named_parameters() if re.match(r"(word\.|sentence\.)?attention\.", name)]
+    groups = [
+        {"params": [value for name, value in model.named_parameters() if (name in own) == attends], "weight_decay": decay}
+        for attends, decay in [(False, DECAY), (True, DECAY_ATTENTION)]
+    ]
+    optimiser = torch.optim.Adam(groups, lr=RATE, amsgrad=True)
+    values, losses = {}, []
+    for step in [1, 2, 3]:
+        optimiser.zero_grad()
+        logits = torch.stack([model([ids(text) for text in texts])[0] for texts in inputs])
+        loss = torch.nn.functional.cross_entropy(logits, torch.tensor(described["labels"]), reduction="sum")
+        loss.backward()
+        for value in model.parameters():
+            # What no output depends on decays all the same.
+            value.grad = torch.zeros_like(value) if value.grad is None else value.grad
+        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+        optimiser.step()
+        if model.config["kind"] == "kim":
+            with torch.no_grad():
+                model.head.weight.copy_(torch.renorm(model.head.weight, 2, 0, HEAD_NORM))
+        losses.append(loss.detach() / len(inputs))
+        if step in (1, 3):
+            values |= {f"after{step}/{name}": value.detach().clone() for name, value in model.named_parameters()}
+    return values | {"losses": torch.stack(losses)}
 
 
 def label(model, texts, number):

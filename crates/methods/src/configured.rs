@@ -2,7 +2,7 @@ use crate::cost::afford;
 use crate::noise::Tunnel;
 use crate::parameter::{Parameter, name_of, names};
 use crate::question::Reduce;
-use crate::registry::{CorpusMethod, Info, Method, Needs, New, SearchMethod, Unread, find};
+use crate::registry::{CorpusMethod, Info, Method, Needs, New, OwnReading, SearchMethod, Unread, find};
 use crate::softplus::Softplus;
 use crate::{Arguments, AskedSets, Baseline, Question, RawAttribution, RawScores, Settings};
 use exegete_core::{Error, Result, Site};
@@ -217,6 +217,10 @@ impl Method for ConfiguredMethod {
 
     fn own_site(&self) -> bool {
         self.scores().is_ok_and(Method::own_site)
+    }
+
+    fn reads(&self) -> Option<OwnReading> {
+        self.scores().ok()?.reads()
     }
 
     fn places(&self, job: &Question<'_>) -> Result<Vec<Site>> {

@@ -1,10 +1,12 @@
 use crate::answer;
 use crate::evidence::{Evidence, Level};
+use crate::foreseen::Foreseen;
 use crate::question::words_or_input;
 use crate::registry::{Info, METHODS, Needs};
 use crate::{Baseline, ConfiguredMethod, Corpus, Kind, Masker, Question, Settings, layers};
 use exegete_core::report::Item;
-use exegete_core::{Driver, Error, Example, Model, Result, Site, Target, Units};
+use exegete_core::{Driver, Error, Example, Model, Result, Row, Site, Target, Units};
+use std::sync::Arc;
 
 /// What to explain and how.
 pub struct Request {
@@ -84,6 +86,21 @@ pub fn explain(
     example: &Example,
     request: &Request,
 ) -> Result<Vec<Item>> {
+    explain_foreseen(model, driver, (example, None), request)
+}
+
+/// The same about a text of which something was [foreseen](crate::foresee).
+pub fn explain_foreseen(
+    model: &dyn Model,
+    driver: &Driver,
+    (example, foreseen): (&Example, Option<Foreseen>),
+    request: &Request,
+) -> Result<Vec<Item>> {
+    let row = match &foreseen {
+        Some(foreseen) => foreseen.hand_over(model, driver),
+        None => Row::new(model.encoded(example)?),
+    };
+    let foreseen = foreseen.map(Arc::new);
     let own = match request.methods[..] {
         [] => vec![ConfiguredMethod::new(default_method(model.open().is_some()), Settings::default())?],
         _ => Vec::new(),
@@ -91,7 +108,8 @@ pub fn explain(
     let methods = if own.is_empty() { &request.methods } else { &own };
     methods.iter().try_for_each(|chosen| fits(model, chosen.info))?;
     let mut items = Vec::new();
-    for job in Question::all(model, driver, example, request)? {
+    for job in Question::about(model, driver, row, (example.label.as_deref(), request))? {
+        let job = Question { foreseen: foreseen.clone(), ..job };
         let mut evidence = Evidence::new(&job);
         for chosen in methods {
             match (&chosen.kind, request.site) {

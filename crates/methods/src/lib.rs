@@ -25,6 +25,7 @@ mod effort;
 pub mod evidence;
 mod explain;
 mod external;
+mod foreseen;
 pub mod gradient;
 pub mod heads;
 mod judge;
@@ -55,8 +56,9 @@ pub use corpus::{Corpus, TextPass, TextSource};
 pub use cost::{SurveySize, most_rows};
 pub use decision::Decision;
 pub use effort::Effort;
-pub use explain::{Request, SiteChoice, default_method, explain, survey};
+pub use explain::{Request, SiteChoice, default_method, explain, explain_foreseen, survey};
 pub use external::ExternalExplanation;
+pub use foreseen::{Foreseen, foresee, foresees};
 pub use judge::{ExternalScores, judge};
 pub use masker::Masker;
 pub use parameter::{Parameter, Takes};
@@ -64,7 +66,7 @@ pub use perturbed::{AskedSets, Outcome, PerturbedPredictions, Set, by_probabilit
 pub use question::{Question, Reduce};
 pub use raw_attribution::{RawAttribution, RawScores};
 pub use registry::{
-    Axiom, CorpusMethod, Info, METHODS, Meaning, Method, Needs, New, SearchMethod, Unread, find,
+    Axiom, CorpusMethod, Info, METHODS, Meaning, Method, Needs, New, OwnReading, SearchMethod, Unread, find,
 };
 pub use settings::{Arguments, Settings};
 pub use streams::Stream;

@@ -1,3 +1,4 @@
+use crate::foreseen::Foreseen;
 use crate::registry::Method;
 use crate::{AskedSets, Baseline, Masker, Request, Stream};
 use exegete_core::task::Reading;
@@ -33,6 +34,8 @@ pub struct Question<'a> {
     pub seed: u64,
     /// What the model answers for the text as it is, where that is known already; none after a change of model or text.
     pub output: Option<Arc<Logits>>,
+    /// What was read of this text together with others, before anybody asked.
+    pub foreseen: Option<Arc<Foreseen>>,
     /// Where the sets of units are noted that are hidden on the way to an answer.
     pub asked: AskedSets,
 }
@@ -54,6 +57,7 @@ impl<'a> Question<'a> {
             kind,
             seed: 0,
             output: None,
+            foreseen: None,
             asked: AskedSets::default(),
         }
     }
@@ -66,6 +70,16 @@ impl<'a> Question<'a> {
         request: &Request,
     ) -> Result<Vec<Self>> {
         let row = Row::new(model.encoded(example)?);
+        Self::about(model, driver, row, (example.label.as_deref(), request))
+    }
+
+    /// The same about a text that is encoded already, with its label.
+    pub(crate) fn about(
+        model: &'a dyn Model,
+        driver: &'a Driver,
+        row: Row,
+        (label, request): (Option<&str>, &Request),
+    ) -> Result<Vec<Self>> {
         let output = driver.read_one(model, &row, &Outputs)?;
         let job = Self {
             site: request.site.site(model),
@@ -77,7 +91,7 @@ impl<'a> Question<'a> {
             output: Some(Arc::new(output)),
             ..Self::new(model, driver, row, Target::predicted())
         };
-        let targets = job.targets(example.label.as_deref(), request)?;
+        let targets = job.targets(label, request)?;
         Ok(targets.into_iter().map(|target| Self { target, ..job.clone() }).collect())
     }
 
@@ -185,6 +199,10 @@ impl<'a> Question<'a> {
 
     /// The same for the job's own row, by any rules.
     pub fn read_own(&self, values: &[Site], wrt: &[Site], rules: Rules) -> Result<Explanation> {
+        let foreseen = self.foreseen.as_ref().and_then(|foreseen| foreseen.answer(self, values, wrt, rules));
+        if let Some(found) = foreseen {
+            return Ok(found);
+        }
         self.driver.read_one(self.model, &self.row, &self.readout(values, wrt, rules)?)
     }
 

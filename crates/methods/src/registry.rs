@@ -6,7 +6,7 @@ use crate::{
 };
 use crate::{configured, noise, parameter, softplus, suggest_method};
 use exegete_core::report::{Item, Subject};
-use exegete_core::{Error, Result, Site};
+use exegete_core::{Error, Result, Rules, Site};
 use std::collections::BTreeMap;
 
 /// What a method's scores promise, whatever the model.
@@ -115,6 +115,15 @@ pub enum New {
     Surveys(fn(&mut Arguments) -> Result<Box<dyn CorpusMethod>>),
 }
 
+/// What one run of a text gives beside F: ∂F/∂value at a site by these rules, and the value there where it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OwnReading {
+    /// Whether the value is read too.
+    pub value: bool,
+    /// How cotangents travel backward.
+    pub rules: Rules,
+}
+
 /// A method with its parameters.
 pub trait Method: Send + Sync {
     /// Its parameters as they are used.
@@ -131,6 +140,12 @@ pub trait Method: Send + Sync {
     /// Whether it has a place of its own, so that asking for a site makes no sense.
     fn own_site(&self) -> bool {
         false
+    }
+
+    /// What it reads of the text itself in one run, at the site it is asked about; none where it reads more, or elsewhere. What is
+    /// said here is read for many texts at once.
+    fn reads(&self) -> Option<OwnReading> {
+        None
     }
 
     /// The places that it looks at for this question; several give an item each. An error where the model has none.

@@ -1,7 +1,7 @@
 //! The one way to run rows: a readout asks, the driver finds out, and nothing is run twice that can be remembered.
 
 use super::memory::{self, Answer, Key};
-use super::{Driver, Planned, PredictionCache};
+use super::{Driver, Planned, PredictionCache, Spent};
 use crate::readout::{OfOutput, Readout};
 use crate::{Error, Example, Logits, Model, Pass, Prediction, Result, Row, Scores};
 use std::borrow::Cow;
@@ -91,6 +91,18 @@ impl Driver {
     pub fn read_one<R: Readout>(&self, model: &dyn Model, row: &Row, readout: &R) -> Result<R::Value> {
         let found = self.read_all(model, std::slice::from_ref(row), readout)?.pop();
         found.ok_or_else(|| Error::Model("the model left a row out".into()))
+    }
+
+    /// Takes over what another driver found for this text: a row's output, and the rows that this text's share of that run
+    /// was. Operations and memory were those of many texts, and are booked there alone.
+    pub fn take_over(&self, model: &dyn Model, row: &Row, output: &Logits, spent: Spent) {
+        let mut counter = self.counter();
+        counter.forward_rows += spent.forward_rows;
+        counter.backward_rows += spent.backward_rows;
+        drop(counter);
+        if let Some(key) = memory::key(&model.card().fingerprint, model.open().is_none(), row) {
+            self.memory().recall(key, output.clone());
+        }
     }
 
     /// Counts rows that were asked for and that the caller knew already.

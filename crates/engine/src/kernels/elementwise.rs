@@ -4,13 +4,19 @@ use crate::op::{Patch, Unary};
 use crate::scalar::Scalar;
 use crate::tensor::Tensor;
 
+// Loops of their own and no `for_each`: what that calls may stay a function by itself, compiled for the oldest machine.
+
 /// f over every element; writes into `x` itself where nobody else holds it.
 pub(crate) fn map<T: Scalar>(ctx: &Context<T>, mut x: Tensor<T>, f: impl Fn(T) -> T + Sync) -> Tensor<T> {
     if let Some(data) = x.data_mut() {
         ctx.rows(data, 1, |_, part| {
             vectorised(
                 #[inline(always)]
-                || part.iter_mut().for_each(|v| *v = f(*v)),
+                || {
+                    for v in &mut *part {
+                        *v = f(*v);
+                    }
+                },
             );
         });
         return x;
@@ -20,7 +26,11 @@ pub(crate) fn map<T: Scalar>(ctx: &Context<T>, mut x: Tensor<T>, f: impl Fn(T) -
             let x = &x.data()[first..first + part.len()];
             vectorised(
                 #[inline(always)]
-                || part.iter_mut().zip(x).for_each(|(o, &v)| *o = f(v)),
+                || {
+                    for (o, &v) in part.iter_mut().zip(x) {
+                        *o = f(v);
+                    }
+                },
             );
         });
     })
@@ -39,7 +49,11 @@ pub(crate) fn zip<T: Scalar>(
             let b = &b.data()[first..first + part.len()];
             vectorised(
                 #[inline(always)]
-                || part.iter_mut().zip(b).for_each(|(v, &w)| *v = f(*v, w)),
+                || {
+                    for (v, &w) in part.iter_mut().zip(b) {
+                        *v = f(*v, w);
+                    }
+                },
             );
         });
         return a;
@@ -50,7 +64,11 @@ pub(crate) fn zip<T: Scalar>(
             let b = &b.data()[first..first + part.len()];
             vectorised(
                 #[inline(always)]
-                || part.iter_mut().zip(a.iter().zip(b)).for_each(|(o, (&v, &w))| *o = f(v, w)),
+                || {
+                    for (o, (&v, &w)) in part.iter_mut().zip(a.iter().zip(b)) {
+                        *o = f(v, w);
+                    }
+                },
             );
         });
     })

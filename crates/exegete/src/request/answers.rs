@@ -51,6 +51,11 @@ impl Drivers {
         Ok(Self { memory_bytes, stop: stop.clone(), watch: None, kept })
     }
 
+    /// Whether answers are kept in a file, by one driver for all texts.
+    pub(crate) fn keep_answers(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// The same, telling `watch` how far the work has come.
     pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
         let watched = |driver: Driver| match watch.clone() {

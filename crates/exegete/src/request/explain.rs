@@ -1,7 +1,7 @@
 //! The request of `exegete explain`: from a text, or every text of a file, to reports.
 
 use super::answers::{Drivers, Watch};
-use super::input::{TextReader, TextsAgain};
+use super::input::{TextReader, TextsAgain, TextsTogether};
 use super::record::{self, recorded};
 use super::{
     AddressOptions, HidingOptions, Listener, Resources, Stop, TextInput, check_stop, cost, hiding, model,
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::methods::evidence::Level;
 use crate::methods::{
-    Baseline, ConfiguredMethod, Corpus, Kind, Request, SiteChoice, TextSource, default_method, explain,
-    survey,
+    Baseline, ConfiguredMethod, Corpus, Foreseen, Kind, Request, SiteChoice, TextSource, default_method,
+    explain_foreseen, foresee, foresees, survey,
 };
 use crate::report::{Item, Provenance, RecordedFile, RecordedRequest, Report, SCHEMA};
-use crate::{Advance, Example, Model, Site, Spent, Target, Units};
+use crate::{Advance, Driver, Error, Example, Model, Site, Spent, Target, Units};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -134,6 +134,17 @@ pub struct Explainer<'a> {
     watch: Option<Watch>,
 }
 
+/// What was read of a text together with others.
+#[derive(Clone)]
+struct ForeseenText {
+    found: Foreseen,
+    /// Its share of the time that took.
+    seconds: f64,
+}
+
+/// So many texts keep threads and caches busy, and no more are read ahead.
+const TEXTS_TOGETHER: usize = 64;
+
 /// Where a run over many texts goes on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct GoingOn<'a> {
@@ -209,7 +220,7 @@ impl Explainer<'_> {
         let mut source = self.source()?;
         let example = source.read()?.context("there is no text")?;
         cost::say(&*self.model, self.request.resources.memory(), (&example, 1), &self.asked, tell);
-        self.explained(example, &drivers)
+        self.explained(example, None, &drivers)
     }
 
     /// One report a text, in order, as they are made. After [`Error::Stopped`](crate::Error::Stopped) the sink has every text
@@ -222,23 +233,74 @@ impl Explainer<'_> {
     ) -> Result<()> {
         let mut source = self.source()?;
         let drivers = self.drivers(from.answers)?;
-        source.skip(from.finished)?;
+        // Whoever writes texts into a pipe may wait for each answer.
+        let whole = source.total_bytes.is_some_and(|bytes| bytes > 0);
+        let together = if whole && self.foresees(&drivers) { TEXTS_TOGETHER } else { 1 };
+        // How a text is rounded may depend on the texts beside it, so those that were finished are read with the others.
+        let (whole, part) = from.finished.split_at(from.finished.len() / together * together);
+        source.skip(whole)?;
+        let mut known = source.skipped(part)?;
         say_going_on(from.finished.len(), tell);
         tell(source.progress(from.finished.len()));
         let (mut texts, mut first) = (from.finished.len(), true);
         loop {
             check_stop(&self.stop)?;
-            let Some(example) = source.read()? else { break };
+            let (chunk, end) = source.together(std::mem::take(&mut known), together);
+            let Some((example, _)) = chunk.unfinished().next() else {
+                end?;
+                break;
+            };
             // The first text stands for the others.
             if std::mem::take(&mut first) {
-                cost::say(&*self.model, self.request.resources.memory(), (&example, 1), &self.asked, tell);
+                cost::say(&*self.model, self.request.resources.memory(), (example, 1), &self.asked, tell);
             }
-            let report = self.explained(example.clone(), &drivers);
-            sink(&example, report.with_context(|| format!("line {}", source.line()))?)?;
-            texts += 1;
-            tell(source.progress(texts));
+            self.chunk(&chunk, &drivers, &mut |example, report| {
+                sink(example, report)?;
+                texts += 1;
+                tell(source.progress(texts));
+                Ok(())
+            })?;
+            end?;
         }
         if texts == 0 { bail!("{}: holds no text", source.name()) } else { Ok(()) }
+    }
+
+    /// The new texts of some that are read together.
+    fn chunk(
+        &self,
+        chunk: &TextsTogether,
+        drivers: &Drivers,
+        sink: &mut dyn FnMut(&Example, Report) -> Result<()>,
+    ) -> Result<()> {
+        let foreseen = self.foreseen(&chunk.examples, drivers)?.into_iter().skip(chunk.finished);
+        for ((example, line), foreseen) in chunk.unfinished().zip(foreseen) {
+            check_stop(&self.stop)?;
+            let report = self.explained(example.clone(), foreseen, drivers);
+            sink(example, report.with_context(|| format!("line {line}"))?)?;
+        }
+        Ok(())
+    }
+
+    /// Whether something of a text is read before it is explained; not where answers are kept in a file, which one driver does.
+    fn foresees(&self, drivers: &Drivers) -> bool {
+        !drivers.keep_answers() && foresees(&*self.model, &self.asked)
+    }
+
+    /// What can be read of some texts together, with each one's share of the time. Whatever is wrong with one of them is said
+    /// when it is explained by itself.
+    fn foreseen(&self, examples: &[Example], drivers: &Drivers) -> Result<Vec<Option<ForeseenText>>> {
+        if !self.foresees(drivers) {
+            return Ok(vec![None; examples.len()]);
+        }
+        let started = Instant::now();
+        let mut driver = Driver::new(self.request.resources.memory());
+        driver.stop = self.stop.clone();
+        let found = match foresee(&*self.model, &driver, examples, &self.asked) {
+            Err(Error::Stopped) => return Err(Error::Stopped.into()),
+            found => found.unwrap_or_else(|_| vec![None; examples.len()]),
+        };
+        let seconds = started.elapsed().as_secs_f64() / examples.len().max(1) as f64;
+        Ok(found.into_iter().map(|found| Some(ForeseenText { found: found?, seconds })).collect())
     }
 
     fn source(&self) -> Result<TextReader> {
@@ -253,14 +315,22 @@ impl Explainer<'_> {
         Ok(drivers.watched(self.watch.clone()))
     }
 
-    fn explained(&self, mut example: Example, drivers: &Drivers) -> Result<Report> {
+    fn explained(
+        &self,
+        mut example: Example,
+        foreseen: Option<ForeseenText>,
+        drivers: &Drivers,
+    ) -> Result<Report> {
         let started = Instant::now();
+        let before = foreseen.as_ref().map_or(0.0, |foreseen| foreseen.seconds);
+        let foreseen = foreseen.map(|foreseen| foreseen.found);
         if self.request.label.is_some() {
             example.label.clone_from(&self.request.label);
         }
-        let (items, spent) = drivers.with(|driver| explain(&*self.model, driver, &example, &self.asked));
+        let (items, spent) =
+            drivers.with(|driver| explain_foreseen(&*self.model, driver, (&example, foreseen), &self.asked));
         let request = recorded("explain", &self.request.about(&example), self.files.clone());
-        Ok(self.finished(items?, request, started, spent))
+        Ok(self.finished(items?, request, before + started.elapsed().as_secs_f64(), spent))
     }
 
     fn surveyed(&self, drivers: &Drivers, tell: Listener<'_>) -> Result<Report> {
@@ -283,7 +353,7 @@ impl Explainer<'_> {
         let mut files = self.files.clone();
         files.extend(examples.recorded_stdin());
         let request = recorded("explain", self.request, files);
-        Ok(self.finished(items?, request, started, spent))
+        Ok(self.finished(items?, request, started.elapsed().as_secs_f64(), spent))
     }
 
     /// The first text stands for the others, as many as there are.
@@ -307,10 +377,10 @@ impl Explainer<'_> {
         &self,
         items: Vec<Item>,
         request: Option<RecordedRequest>,
-        started: Instant,
+        seconds: f64,
         spent: Spent,
     ) -> Report {
-        let (seconds, threads) = (started.elapsed().as_secs_f64(), self.request.resources.count());
+        let threads = self.request.resources.count();
         let provenance = Provenance::new(self.model.card(), self.request.seed, threads, seconds, spent);
         let items = record::warned(items, &*self.model);
         Report { schema: SCHEMA.to_owned(), provenance, request, items }

@@ -57,6 +57,22 @@ struct Raw {
     label: Option<String>,
 }
 
+/// Texts that are read together: some that an earlier run finished, then new ones.
+pub(crate) struct TextsTogether {
+    pub(crate) examples: Vec<Example>,
+    /// How many of them are finished.
+    pub(crate) finished: usize,
+    /// Where each of the others is: a line of the input.
+    lines: Vec<usize>,
+}
+
+impl TextsTogether {
+    /// Those that are not finished, with their lines.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = (&Example, usize)> {
+        self.examples.iter().skip(self.finished).zip(self.lines.iter().copied())
+    }
+}
+
 impl TextReader {
     /// Opens what a command was asked to read.
     pub fn open(texts: &TextInput, task: &dyn Task) -> Result<Self> {
@@ -101,6 +117,21 @@ impl TextReader {
             examples.push(example);
         }
         Ok(examples)
+    }
+
+    /// Further texts behind some that are finished, as many as make `count` with these, fewer at the end; what was read before an
+    /// error counts.
+    pub(crate) fn together(&mut self, finished: Vec<Example>, count: usize) -> (TextsTogether, Result<()>) {
+        let mut chunk = TextsTogether { finished: finished.len(), examples: finished, lines: Vec::new() };
+        while chunk.examples.len() < count {
+            match self.read() {
+                Ok(Some(example)) => chunk.examples.push(example),
+                Ok(None) => break,
+                Err(error) => return (chunk, Err(error)),
+            }
+            chunk.lines.push(self.line());
+        }
+        (chunk, Ok(()))
     }
 
     /// Passes over the texts that an earlier run finished; an error where they are others.

@@ -356,3 +356,48 @@ fn absurd_sizes_are_refused() {
         assert!(!std::path::Path::new(&folder.at("lstm")).exists(), "{more:?}: a folder is left behind");
     }
 }
+
+/// Texts of one word and a class of one row are learned from, answered and explained; a single class is refused.
+#[test]
+fn one_word_and_one_row_are_enough() {
+    let folder = Folder::with("keyword", "2");
+    let explained = |kind: &str, more: &[&str]| {
+        let run = folder.train(kind, &[TINY, more].concat());
+        assert_eq!(run.code, 0, "{kind}: {}", run.stderr);
+        let (model, pair) = (folder.at(kind), if more.is_empty() { &[][..] } else { &["--pair", "bad"] });
+        let run = exegete(&[&["explain", "film", "--model", &model, "--check", "deep"], pair].concat());
+        assert_eq!(run.code, 0, "{kind}: {}", run.stderr);
+    };
+    fs::write(folder.at("train.tsv"), "text\tlabel\nfilm\t1\nbad\t0\ngood\t1\n").unwrap();
+    for kind in exegete::small::KINDS.iter().filter(|kind| !["atae", "seq2seq"].contains(kind)) {
+        explained(kind, &[]);
+    }
+    fs::write(folder.at("train.tsv"), "text\tpair\tlabel\nfilm\tbad\t1\nbad\tfilm\t0\n").unwrap();
+    for kind in ["gru", "atae"] {
+        explained(kind, &["--pair-column", "pair"]);
+    }
+    fs::write(folder.at("train.tsv"), "text\tlabel\nfilm\t1\ngood\t1\n").unwrap();
+    assert_error(&folder.train("rnn", TINY), &["every row has the label '1'", "at least two classes"]);
+}
+
+/// A text of 100,000 words is cut where the model reads no further, which is said; what the memory cannot hold is refused with
+/// both figures.
+#[test]
+fn a_recurrent_model_reads_long_texts_within_the_memory() {
+    let model = crate::harness::golden_root().join("../small/gru-additive").to_string_lossy().into_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("long.txt").to_string_lossy().into_owned();
+    fs::write(&input, "film ".repeat(100_000)).unwrap();
+    let explain = ["explain", "--method", "gradient_x_input", "--check", "none", "--format", "jsonl"];
+    for command in [&["predict"][..], &explain] {
+        let args = [command, &["--model", &model, "--input", &input, "--memory"]].concat();
+        let refused = exegete(&[&args[..], &["4MiB"]].concat());
+        let said = ["65536 tokens needs", "4194304 are allowed", "raise --memory or shorten it"];
+        assert_error(&refused, &said);
+        let run = exegete(&[&args[..], &["512MiB"]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let told = ["was cut to the 65536 tokens", "cut to the model's 65536 tokens"];
+        let all = run.stdout + &run.stderr;
+        assert!(told.iter().any(|told| all.contains(told)), "{command:?} says nothing");
+    }
+}

@@ -1,7 +1,7 @@
 //! x ⊙ ∂F/∂x. A. Shrikumar, P. Greenside, A. Shcherbina, A. Kundaje, *Not just a black box*, 2016.
 
 use super::path::times;
-use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, OwnReading, params};
 use crate::{Question, RawAttribution, Reduce};
 use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
@@ -24,6 +24,10 @@ struct GradientXInput;
 impl Method for GradientXInput {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         params([])
+    }
+
+    fn reads(&self) -> Option<OwnReading> {
+        Some(OwnReading { value: true, rules: Rules::Gradient })
     }
 
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {

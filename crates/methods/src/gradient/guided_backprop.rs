@@ -1,7 +1,7 @@
 //! ∂F/∂x with rectifiers open only where both their input and what comes back are positive. J. T. Springenberg,
 //! A. Dosovitskiy, T. Brox, M. Riedmiller, *Striving for simplicity: the all convolutional net*, 2015.
 
-use crate::registry::{Info, Meaning, Method, Needs, New, params};
+use crate::registry::{Info, Meaning, Method, Needs, New, OwnReading, params};
 use crate::{Question, RawAttribution, Reduce};
 use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
@@ -27,6 +27,10 @@ pub(super) struct Guided {
 impl Method for Guided {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         params([])
+    }
+
+    fn reads(&self) -> Option<OwnReading> {
+        Some(OwnReading { value: false, rules: self.rules })
     }
 
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {

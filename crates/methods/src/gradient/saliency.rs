@@ -1,6 +1,6 @@
 //! ∂F/∂x. K. Simonyan, A. Vedaldi, A. Zisserman, *Deep inside convolutional networks*, 2014.
 
-use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
+use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, OwnReading, params};
 use crate::{Question, RawAttribution, Reduce};
 use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
@@ -23,6 +23,10 @@ struct Saliency;
 impl Method for Saliency {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
         params([])
+    }
+
+    fn reads(&self) -> Option<OwnReading> {
+        Some(OwnReading { value: false, rules: Rules::Gradient })
     }
 
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
