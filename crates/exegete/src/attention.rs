@@ -61,11 +61,11 @@ fn deceive(args: &cli::AttentionLook<AttentionDeceiveRequest>, stop: &Stop) -> R
         .clone()
         .or(beside)
         .unwrap_or_else(|| std::env::temp_dir().join(format!("exegete-deceive-{}", std::process::id())));
-    let progress = progress::models();
+    let progress = progress::stages();
     let found = deceive::run(request, &work, stop, &mut |notice| progress.show(notice));
     progress.finish();
     let written = match found {
-        Ok(found) => report::write(&written(found, args.format), args.format, output),
+        Ok(found) => report::write(&written(found, args.format, is_arms), args.format, output),
         Err(error) if is_stop(&error) && goes_on => {
             return Err(Stopped("stopped; the same command goes on".to_owned()).into());
         }
@@ -137,4 +137,8 @@ fn written(report: Report, format: ReportFormat, is_main: fn(&Item) -> bool) -> 
 
 fn is_rows(item: &Item) -> bool {
     matches!(item, Item::Rows(_))
+}
+
+fn is_arms(item: &Item) -> bool {
+    matches!(item, Item::Table(table) if table.name == "arms")
 }

@@ -76,8 +76,8 @@ pub(crate) fn models() -> Progress {
 }
 
 /// How far the training of one of several models is, or the work on texts between.
-pub(crate) fn models() -> Progress {
-    Progress::new("{bar:40} {percent:>3} %  {msg}, {eta} left")
+pub(crate) fn stages() -> Progress {
+    Progress::new("{bar:40} {percent:>3} %  {msg}, {eta} left", "step")
 }
 
 /// A count of the rows that a model ran, for work whose end nobody knows.

@@ -26,7 +26,7 @@ use serde_json::Value;
 pub type MakeSchema = fn() -> Value;
 
 /// Every name that [`json_schema`] knows, with what makes its schema.
-pub const SCHEMAS: [(&str, MakeSchema); 17] = [
+pub const SCHEMAS: [(&str, MakeSchema); 18] = [
     ("explain", of::<ExplainRequest>),
     ("eval", of::<EvalRequest>),
     ("attention test", of::<AttentionTestRequest>),

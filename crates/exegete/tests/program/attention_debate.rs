@@ -14,7 +14,7 @@ fn rows(count: usize, seed: usize) -> String {
     let row = |i: usize| {
         let at = i * 7 + seed;
         let mut words: Vec<&str> = (0..7 + at % 4).map(|w| fillers[(w * 3 + at) % fillers.len()]).collect();
-        let (word, label) = if i % 2 == 0 { ("good", "yes") } else { ("bad", "no") };
+        let (word, label) = if i.is_multiple_of(2) { ("good", "yes") } else { ("bad", "no") };
         let place = at % words.len();
         words.insert(place, word);
         format!("{}\t{label}\n", words.join(" "))
