@@ -223,7 +223,7 @@ impl Explainer<'_> {
         self.explained(example, None, &drivers)
     }
 
-    /// One report a text, in order, as they are made. After [`Error::Stopped`](crate::Error::Stopped) the sink has every text
+    /// One report a text, in order, as they are made. After [`Error::Stopped`] the sink has every text
     /// that was finished.
     pub fn each(
         &self,
