@@ -4,8 +4,8 @@
 use exegete_core::{Array, Driver, Target};
 use exegete_engine::Unary;
 use exegete_methods::{
-    Axiom, Baseline, ConfiguredMethod, Info, METHODS, Masker, Method, Question, RawAttribution, RawScores,
-    Settings, Words,
+    Axiom, Baseline, ConfiguredMethod, Info, METHODS, Masker, Method, Needs, New, Question, RawAttribution,
+    RawScores, Settings, Words,
 };
 use exegete_testkit::{Comparison, Dense, Net, Of};
 use std::sync::Arc;
@@ -108,7 +108,22 @@ fn every_method_keeps_what_it_promises() {
         for &axiom in info.axioms {
             let by = broken(axiom, &method(info));
             println!("{} {axiom:?}: {:.1e}", info.name, by.worst().0);
-            assert!(by.check(KEPT).is_ok(), "{} breaks {axiom:?}: {:?}", info.name, by.check(KEPT));
+            let kept = by.check(KEPT);
+            let words = "for words that are numbers (scores that are all 0 keep nothing)";
+            assert!(kept.is_ok(), "{} breaks {axiom:?} {words}: {kept:?}", info.name);
+        }
+    }
+}
+
+/// A report says how units were hidden, which the scores hang on.
+#[test]
+fn every_method_that_hides_units_says_how() {
+    let (net, driver) = (curved(), Driver::default());
+    let job = Question::new(&net, &driver, Net::row(&X), Target::class(0));
+    for info in METHODS {
+        if info.needs == Needs::Predictions && matches!(info.new, New::Scores(_)) {
+            let says = method(info)(&job).found.contains_key("masker");
+            assert!(says, "{} lacks .with(\"masker\", job.masker().to_string())", info.name);
         }
     }
 }

@@ -8,6 +8,9 @@ use std::collections::BTreeSet;
 
 const TEXT: &str = "p5 n20 p10 p90 n2 p4 n1 p70 a p3 n15 p8 p2 n4 p30 p1 n30 p6 b p3";
 
+/// What says how each check is judged.
+const PAGE: &str = include_str!("../../../../../docs/evidence.md");
+
 /// The verdict on the weights of the words times a factor.
 fn verdict(text: &str, factor: f64) -> Verdict {
     let bench = Bench::new(&task::CLASSIFICATION, 1.0, text, "predicted");
@@ -22,6 +25,9 @@ fn finding<'v>(verdict: &'v Verdict, check: &str) -> &'v Finding {
 /// Whether a number keeps its threshold, as `docs/evidence.md` has it.
 pub(super) fn keeps(Finding { check, measured, threshold, .. }: &Finding) -> bool {
     let (measured, threshold) = (measured.unwrap(), threshold.unwrap());
+    let name = check.replace('_', " ");
+    let row = PAGE.contains(&format!("\n| {name} | "));
+    assert!(row, "docs/evidence.md has no row for '{name}' in the table of its verdict");
     match check.as_str() {
         "completeness" | "cancelling" | "chance" | "randomisation" | "sensitivity" | "swap" => {
             measured <= threshold
@@ -34,7 +40,6 @@ pub(super) fn keeps(Finding { check, measured, threshold, .. }: &Finding) -> boo
 
 #[test]
 fn every_check_has_a_name_that_the_page_explains() {
-    let page = include_str!("../../../../../docs/evidence.md");
     let explains = |line: &str, name: &str| {
         let row = line.strip_prefix("| ").and_then(|row| row.split(" |").next()) == Some(name);
         row || line.strip_prefix("### ").is_some_and(|title| title.split(" and ").any(|part| part == name))
@@ -42,10 +47,10 @@ fn every_check_has_a_name_that_the_page_explains() {
     let mut names = BTreeSet::new();
     for check in CHECKS {
         let name = check.name.replace('_', " ");
-        assert!(page.lines().any(|line| explains(line, &name)), "docs/evidence.md does not explain '{name}'");
+        assert!(PAGE.lines().any(|line| explains(line, &name)), "docs/evidence.md does not explain '{name}'");
         assert!(names.insert(check.name), "two checks are called '{name}'");
     }
-    assert!(!page.lines().any(|line| explains(line, "top half")));
+    assert!(!PAGE.lines().any(|line| explains(line, "top half")));
 }
 
 #[test]
