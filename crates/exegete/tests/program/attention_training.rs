@@ -209,7 +209,7 @@ fn an_adversary_that_diverges_names_its_step_and_lambda() {
     let folder = Folder::new();
     let path = folder.at("lstm/training.json");
     let mut report: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    report["request"]["rate"] = json!(1e38);
+    report["request"]["rate"] = json!(1e39);
     fs::write(&path, report.to_string()).unwrap();
     let run = folder.test("lstm", &["--only", "adversarial_training"]);
     assert_error(&run, &["diverged", "step", "lambda 0.0001"]);
