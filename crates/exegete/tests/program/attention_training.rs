@@ -188,7 +188,7 @@ fn what_cannot_be_trained_is_said_by_name() {
     folder.train("equal", &["--kind", "lstm", "--attention", "uniform"]);
     told("equal", "adversarial_training", &["not learned"]);
     told("equal", "uniform", &["not learned"]);
-    folder.train("han", &["--kind", "han", "--encoder", "none"]);
+    folder.train("han", &["--kind", "han"]);
     told("han", "guide", &["sentences"]);
     // Rows of one class say nothing of a classifier.
     let rows = fs::read_to_string(folder.at("train.tsv")).unwrap();
