@@ -193,7 +193,9 @@ impl Trainer {
         match self.model.parts.params.iter().find(bad) {
             Some((name, _)) => {
                 let (step, rate) = (self.steps, self.settings.rate);
-                let what = format!("'{name}' is not finite after step {step} at a rate of up to {rate:?}");
+                let goal = self.of_goal();
+                let what =
+                    format!("'{name}' is not finite after step {step}{goal} at a rate of up to {rate:?}");
                 Err(Error::Model(format!("training diverged: {what}; {ADVICE}")))
             }
             None => Ok(()),
@@ -243,9 +245,14 @@ impl Trainer {
         Ok(TrainingStep { loss, norm, rate })
     }
 
+    /// What messages say of a goal that has a name.
+    fn of_goal(&self) -> String {
+        if self.goal.name.is_empty() { String::new() } else { format!(" of {}", self.goal.name) }
+    }
+
     fn diverged(&self, rate: f64, what: &str) -> Error {
         let step = self.steps + 1;
-        let goal = if self.goal.name.is_empty() { "" } else { &*format!(" of {}", self.goal.name) };
+        let goal = self.of_goal();
         Error::Model(format!(
             "training diverged in step {step}{goal} at learning rate {rate:?}: {what}; {ADVICE}"
         ))

@@ -50,9 +50,10 @@ impl Summary<'_> {
             chosen(self.training).and_then(|record| Some((record, record.lambda?)))
         {
             table.notes.push(format!(
-                "the adversary of lambda {lambda} stands for all: mean jsd {:.3}, {:.3} below this model's score",
+                "the adversary of lambda {lambda} stands for all: mean jsd {:.3}, score {:.3} against {:.3} of this model",
                 record.mean_jsd().unwrap_or(0.0),
-                self.training[0].score() - record.score(),
+                record.score(),
+                self.training[0].score(),
             ));
         }
         table
@@ -87,9 +88,7 @@ impl Summary<'_> {
     fn curve(&self) -> Table {
         let mut table =
             made("curve", "How far answers move when weights do", &["what", "lambda", "jsd", "tvd"]);
-        let shown = |record: &&ArmRecord| {
-            matches!(record.arm, Arm::Base | Arm::Uniform | Arm::Adversarial) && record.mean_tvd() > 0.0
-        };
+        let shown = |record: &&ArmRecord| matches!(record.arm, Arm::Base | Arm::Uniform | Arm::Adversarial);
         let said = |arm| match arm {
             Arm::Base => "other seeds",
             Arm::Uniform => "trained with equal weights",
@@ -106,7 +105,7 @@ impl Summary<'_> {
                 Cell::Number(record.mean_tvd()),
             ])
         };
-        table.rows.extend(self.training.iter().filter(shown).filter_map(point));
+        table.rows.extend(self.training.iter().skip(1).filter(shown).filter_map(point));
         table.rows.extend(self.adversary_point());
         table.notes.push("means over texts, against this model; words beside marks are lambda".into());
         table.pictures.push(Picture {

@@ -61,28 +61,14 @@ impl<'a> Bench<'a> {
         driver.stop = stop.clone();
         fs::create_dir_all(&asked.work)
             .with_context(|| format!("{}: cannot be made", asked.work.display()))?;
-        let enough = |(example, _): &(Example, usize)| {
-            let parts = base.place.parts(&base.model.encoded(example)?);
-            Ok(parts.words >= asked.min_words && parts.names.len() > 1)
-        };
-        let kept = base.texts.dev.iter().map(enough).collect::<Result<Vec<bool>>>()?;
-        let measured: Vec<usize> = (0..kept.len()).filter(|&row| kept[row]).collect();
-        if measured.is_empty() {
-            let (dev, least) = (asked.dev.display(), asked.min_words);
-            bail!("{dev}: no row is left: none of {} has {least} words; lower --min-words", kept.len());
-        }
-        let labels = &base.model.card().labels;
-        let positive = base.request.positive.as_deref().and_then(|name| class_index(labels, name));
-        let texts = MeasuredTexts {
-            gold: measured.iter().map(|&row| base.texts.dev[row].1).collect(),
-            positive: (labels.len() == 2).then(|| positive.unwrap_or(1)),
-        };
+        let measured = long_enough(asked, &base)?;
+        let gold = measured.iter().map(|&row| base.texts.dev[row].1).collect();
+        let texts = MeasuredTexts { gold, positive: positive(&base) };
         let examples: Vec<Example> = measured.iter().map(|&row| base.texts.dev[row].0.clone()).collect();
         let own = answers(&*base.model, &driver, &base.place, &examples)?;
         let records = vec![ArmRecord::of((Arm::Base, base.request.seed, None), &own, &own, &texts)];
-        let files = [&asked.train, &asked.dev].map(|path| content(path));
-        let [train, dev] = files;
-        let contents = format!("{} {} {} {}", base.model.card().fingerprint, train?, dev?, asked.min_words);
+        let (train, dev) = (content(&asked.train)?, content(&asked.dev)?);
+        let contents = format!("{} {train} {dev} {}", base.model.card().fingerprint, asked.min_words);
         let progress = ArmsProgress { planned, done: 0, trained: 0, started: Instant::now() };
         let warned = BTreeSet::new();
         Ok(Self { asked, base, driver, records, own, texts, measured, contents, progress, warned })
@@ -245,6 +231,29 @@ impl<'a> Bench<'a> {
         let own = format!("{asked} {weights:?} {:?} {}", planned.lambda, env!("CARGO_PKG_VERSION"));
         Ok(sha256_hex(format!("{} {own}", self.contents).as_bytes()))
     }
+}
+
+/// The dev rows that have words enough.
+fn long_enough(asked: &ArmsRequest, base: &Base) -> Result<Vec<usize>> {
+    let mut measured = Vec::new();
+    for (row, (example, _)) in base.texts.dev.iter().enumerate() {
+        let parts = base.place.parts(&base.model.encoded(example)?);
+        if parts.words >= asked.min_words && parts.names.len() > 1 {
+            measured.push(row);
+        }
+    }
+    if measured.is_empty() {
+        let (dev, least, all) = (asked.dev.display(), asked.min_words, base.texts.dev.len());
+        bail!("{dev}: no row is left: none of {all} has {least} words; lower --min-words");
+    }
+    Ok(measured)
+}
+
+/// The class of F1, where there are two: the one that the model was trained for, else the last.
+fn positive(base: &Base) -> Option<usize> {
+    let labels = &base.model.card().labels;
+    let named = base.request.positive.as_deref().and_then(|name| class_index(labels, name));
+    (labels.len() == 2).then(|| named.unwrap_or(1))
 }
 
 impl ArmsProgress {
