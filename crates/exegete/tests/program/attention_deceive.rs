@@ -9,7 +9,7 @@ const TREE: &str = "1\ta\t_\t_\t_\t_\t2\tdet\t_\t_\n2\twarm\t_\t_\t_\t_\t0\troot
 /// Texts of a few words, one of which says the label.
 const SHORT: [&str; 4] = ["--set", "min=6", "--set", "max=9"];
 /// Sizes that are trained in a second.
-const SMALL: [&str; 8] = ["--embedding", "16", "--hidden", "8", "--rate", "0.02", "--epochs", "8"];
+const SMALL: [&str; 8] = ["--embedding", "32", "--hidden", "16", "--rate", "0.01", "--epochs", "30"];
 
 struct Folder(tempfile::TempDir);
 
@@ -66,19 +66,19 @@ fn arm(report: &Value, name: &str, lambda: Value) -> [Option<f64>; 2] {
 fn attention_hides_the_word_that_decides() {
     let folder = Folder::of("pronoun", &SHORT);
     let args =
-        ["--kind", "none", "--impermissible", "truth", "--lambda", "0,1", "--seeds", "1", "--texts", "20"];
+        ["--kind", "none", "--impermissible", "truth", "--lambda", "0,0.4", "--seeds", "1", "--texts", "20"];
     let report = folder.report(&[&args[..], &SMALL].concat());
     let arms = item(&report, "arms");
     assert_eq!(arms["columns"], json!(["arm", "lambda", "seed", "accuracy", "mass"]));
     let names: Vec<&Value> = arms["rows"].as_array().unwrap().iter().map(|row| &row[0]).collect();
     assert_eq!(names, ["trained", "zeroed", "trained", "zeroed", "removed", "uniform", "none"]);
     let [honest, deceiving] =
-        [0.0, 1.0].map(|lambda| arm(&report, "trained", json!(lambda)).map(Option::unwrap));
-    assert!(honest[0] > 0.95 && honest[1] > 0.5, "{honest:?}");
-    assert!(deceiving[0] > 0.95 && deceiving[1] < 0.1, "{deceiving:?}");
+        [0.0, 0.4].map(|lambda| arm(&report, "trained", json!(lambda)).map(Option::unwrap));
+    assert!(honest[0] > 0.95 && honest[1] > 0.7, "{honest:?}");
+    assert!(deceiving[0] > 0.95 && deceiving[1] < 0.2, "{deceiving:?}");
     let [accuracy, mass] = arm(&report, "removed", Value::Null);
     assert!(accuracy.unwrap() < 0.75 && mass.is_none(), "{accuracy:?} {mass:?}");
-    for lambda in [0.0, 1.0] {
+    for lambda in [0.0, 0.4] {
         let [accuracy, mass] = arm(&report, "zeroed", json!(lambda)).map(Option::unwrap);
         assert!(accuracy < 0.75 && mass == 0.0, "{lambda}: {accuracy} {mass}");
     }
@@ -93,14 +93,14 @@ fn attention_hides_the_word_that_decides() {
         let rows = notices["rows"].as_array().unwrap();
         rows.iter().find(|row| row[0] == check).unwrap_or_else(|| panic!("{check}: {rows:?}"))[3].clone()
     };
-    assert_eq!(told("card: comprehensiveness"), "yes");
+    assert_eq!(told("card: tau"), "yes");
     assert_eq!(told("correlation: weight of the decisive word over an equal share"), "yes");
     let maps: Vec<&Value> =
         report["items"].as_array().unwrap().iter().filter(|item| item["kind"] == "map").collect();
     assert_eq!(maps.len(), 4);
     let names: Vec<&Value> =
         maps[0]["layers"].as_array().unwrap().iter().map(|layer| &layer["site"]).collect();
-    assert_eq!(names, ["lambda 0", "lambda 1"]);
+    assert_eq!(names, ["lambda 0", "lambda 0.4"]);
     let listed = ["--impermissible", "he,him,his,himself,she,her,hers,herself"];
     let args = [&args[..2], &listed, &args[4..], &SMALL].concat();
     assert_eq!(item(&folder.report(&args), "arms")["rows"], arms["rows"], "a list of words says the same");
@@ -159,13 +159,13 @@ fn a_transformer_hides_words_in_its_heads() {
 fn a_model_that_writes_hides_what_it_copies() {
     let folder = Folder::of("copy", &["--vocabulary", "5"]);
     let args = ["--kind", "seq2seq", "--impermissible", "truth", "--lambda", "0,1", "--seeds", "1"];
-    let sizes = ["--embedding", "8", "--hidden", "8", "--epochs", "2", "--batch", "16", "--rate", "0.01"];
+    let sizes = ["--embedding", "8", "--hidden", "8", "--epochs", "16", "--batch", "16", "--rate", "0.02"];
     let report = folder.report(&[&args[..], &sizes].concat());
     let arms = item(&report, "arms");
     let names: Vec<&Value> = arms["rows"].as_array().unwrap().iter().map(|row| &row[0]).collect();
     assert_eq!(names, ["trained", "zeroed", "trained", "zeroed", "uniform", "none"]);
     let [honest, deceiving] = [0.0, 1.0].map(|lambda| arm(&report, "trained", json!(lambda))[1].unwrap());
-    assert!(deceiving < 0.5 * honest, "{honest} {deceiving}");
+    assert!(deceiving < 0.7 * honest, "{honest} {deceiving}");
     assert_eq!(arm(&report, "zeroed", json!(0.0))[1], Some(0.0));
     assert!(report["items"].as_array().unwrap().iter().all(|item| item["name"] != "notices"));
 }

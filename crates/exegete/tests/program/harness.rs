@@ -85,6 +85,9 @@ pub(crate) fn file(name: &str, content: &[u8]) -> (tempfile::TempDir, String) {
     (folder, path)
 }
 
+/// How lines begin that a run of training says about itself.
+const ABOUT_TRAINING: [&str; 3] = ["epochs ", "vocabulary ", "training model "];
+
 /// An error as users must see it: exit 2, nothing on stdout, one line that holds all of `told`. What a run of training says
 /// about itself may stand before it.
 pub(crate) fn assert_error(run: &Run, told: &[&str]) {
@@ -93,7 +96,7 @@ pub(crate) fn assert_error(run: &Run, told: &[&str]) {
     let lines: Vec<&str> = run.stderr.lines().collect();
     let (error, before) = lines.split_last().unwrap();
     assert!(
-        before.iter().all(|line| line.starts_with("epochs ") || line.starts_with("vocabulary ")),
+        before.iter().all(|line| ABOUT_TRAINING.iter().any(|begins| line.starts_with(begins))),
         "{}",
         run.stderr
     );
