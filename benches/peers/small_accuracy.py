@@ -26,6 +26,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 KINDS = ["lstm", "average", "cnn", "kim"]
 # Of Student's t, the quantile at .975 for 1 degree of freedom and more.
 QUANTILES = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]
+# What ends a sentence in lower-case text (UAX 29): line breaks, exclamation and question marks unless a comma or the like goes on,
+# and full stops that no word follows before the line or another sentence ends.
+END = re.compile(r"\n+|(?<=[!?] )(?![!?,;:-])|(?<=\. )(?![.!?,;:-])(?=[^a-z\n.!?]*(?:[\n.!?]|$))")
 # From this number on, reviews are measured on.
 DEV_REVIEWS = 800
 
@@ -110,9 +113,7 @@ class Reviews:
 
     def rows(self, vocabulary):
         def sentences(text):
-            # In lower-case text nothing but line breaks, exclamation and question marks ends a sentence.
-            parts = re.split(r"\n+|(?<=[!?] )(?![!?])", text.lower())
-            found = [WORD.findall(part) for part in parts]
+            found = [WORD.findall(part) for part in END.split(text.lower())]
             return [[2, *(vocabulary.get(word, 1) for word in words), 3] for words in found if words]
 
         def rows(file):
