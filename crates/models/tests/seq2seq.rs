@@ -284,7 +284,7 @@ fn own_words_are_those_of_a_run_without_dropout() {
         let ((losses, slopes), (expected, others)) = (pulled(None), pulled(Some(1e-12)));
         close("losses", &losses, &expected, Of::Size(1.0), 1e-6);
         let norms = |slopes: &[exegete_engine::ParamGrad<f32>]| {
-            let ctx = exegete_engine::Context::new(1).unwrap();
+            let ctx = exegete_engine::Context::new(1);
             slopes.iter().map(|slope| slope.squared_norm(&ctx)).collect::<Vec<f64>>()
         };
         close("gradients", &norms(&slopes), &norms(&others), Of::Size(1.0), 1e-5);
