@@ -200,12 +200,12 @@ impl<T> Op<T> {
             Self::Mul | Self::Gate | Self::MulRow | Self::MulColumn => (vec![want(1), want(0)], false),
             Self::Div => (vec![false, true], want(1)),
             Self::Attention(_) => (vec![true; 3], false),
-            Self::Unary(_) | Self::SegmentMax(_) => (vec![true], false),
             // The weight and the first state; what else is needed the kernel keeps itself.
             Self::Recurrent(_) => (vec![false, true, false, true], false),
             Self::LayerNorm(_) => (vec![false, true], false),
             Self::AddLayerNorm(_) => (vec![false, false, true], false),
-            Self::Softmax(_) | Self::LogSoftmax => (vec![false], true),
+            Self::Softmax(_) | Self::LogSoftmax | Self::Unary(Unary::Tanh) => (vec![false], true),
+            Self::Unary(_) | Self::SegmentMax(_) => (vec![true], false),
             _ => (vec![], false),
         }
     }

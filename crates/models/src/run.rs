@@ -297,6 +297,11 @@ impl<'a, T: Scalar> Run<'a, T> {
         })
     }
 
+    /// Whether anything is dropped anywhere.
+    pub(crate) fn drops(&self) -> bool {
+        self.noise.is_some_and(|noise| noise.rates != Rates::default())
+    }
+
     /// Dropout at one of the places of [`Rates`]; nothing outside training.
     pub fn dropout(&mut self, x: Var<T>, rate: impl Fn(&Rates) -> f64) -> Var<T> {
         let ones = Segments::new(std::iter::repeat_n(1, self.segments.count()));

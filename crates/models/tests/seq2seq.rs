@@ -267,6 +267,30 @@ fn draws_belong_to_the_batch() {
     assert!(seeds.windows(2).any(|pair| pair[0] != pair[1]), "{seeds:?}");
 }
 
+/// With dropout the model's own words come from a run beside the one that is learned from, without from the run itself: where
+/// next to nothing is dropped, both learn the same.
+#[test]
+fn own_words_are_those_of_a_run_without_dropout() {
+    for case in KINDS.map(Case::read) {
+        let pulled = |dropout: Option<f64>| {
+            let settings =
+                TrainingSettings { teacher_forcing: 0.5, dropout, seed: 3, ..trainer_settings(&case) };
+            let head = TrainedHead { task: &SEQUENCE_TO_SEQUENCE, labels: Vec::new() };
+            let start = Start::Folder(case.folder.clone());
+            let trainer = Trainer::new(&start, &head, settings, TrainingLoss::default()).unwrap();
+            let samples = samples(&case, &trainer);
+            trainer.gradient(&samples.iter().collect::<Vec<_>>(), &[0; 3]).unwrap()
+        };
+        let ((losses, slopes), (expected, others)) = (pulled(None), pulled(Some(1e-12)));
+        close("losses", &losses, &expected, Of::Size(1.0), 1e-6);
+        let norms = |slopes: &[exegete_engine::ParamGrad<f32>]| {
+            let ctx = exegete_engine::Context::new(1);
+            slopes.iter().map(|slope| slope.squared_norm(&ctx)).collect::<Vec<f64>>()
+        };
+        close("gradients", &norms(&slopes), &norms(&others), Of::Size(1.0), 1e-5);
+    }
+}
+
 /// A loss may read what the decoder attended to, in the order of places and words.
 #[test]
 fn losses_read_the_weights() {

@@ -110,10 +110,7 @@ pub(crate) fn unary_pull<T: Scalar>(
         Unary::Sqrt => zip(ctx, cotangent, x, |g, x| g / (two * x.sqrt())),
         Unary::Recip => zip(ctx, cotangent, x, |g, x| -g / (x * x)),
         Unary::Square => zip(ctx, cotangent, x, |g, x| g * two * x),
-        Unary::Tanh => zip(ctx, cotangent, x, |g, x| {
-            let y = x.tanh();
-            g * (one - y * y)
-        }),
+        Unary::Tanh => zip(ctx, cotangent, x, |g, x| tanh_slope(g, x.tanh())),
         Unary::Sigmoid => zip(ctx, cotangent, x, |g, x| {
             let (y, rest) = sigmoids(x);
             g * y * rest
@@ -130,6 +127,17 @@ pub(crate) fn unary_pull<T: Scalar>(
             g * y * (one + x * rest)
         }),
     }
+}
+
+/// The pull of tanh from its output, which spares computing it again.
+pub(crate) fn tanh_pull<T: Scalar>(ctx: &Context<T>, cotangent: Tensor<T>, y: &Tensor<T>) -> Tensor<T> {
+    zip(ctx, cotangent, y, tanh_slope)
+}
+
+/// g·tanh′ from y = tanh x.
+#[inline(always)]
+fn tanh_slope<T: Scalar>(g: T, y: T) -> T {
+    g * (T::from_f64(1.0) - y * y)
 }
 
 #[inline(always)]

@@ -72,12 +72,19 @@ pub(crate) fn log_softmax<T: Scalar>(ctx: &Context<T>, x: &Tensor<T>) -> Tensor<
     Tensor::fill(ctx, x.rows(), cols, |out| {
         out.copy_from_slice(x.data());
         ctx.rows(out, cols, |_, part| {
-            for x in part.chunks_exact_mut(cols) {
-                let top = max(x);
-                let total = sum(cols, |i| (x[i] - top).exp()).ln();
-                // In this order, because top + total would round away what total adds to a large top.
-                x.iter_mut().for_each(|v| *v = (*v - top) - total);
-            }
+            vectorised(
+                #[inline(always)]
+                || {
+                    for x in part.chunks_exact_mut(cols) {
+                        let top = max(x);
+                        let total = sum(x.len(), |i| (x[i] - top).exp()).ln();
+                        // In this order, because top + total would round away what total adds to a large top.
+                        for v in x {
+                            *v = (*v - top) - total;
+                        }
+                    }
+                },
+            );
         });
     })
 }
@@ -91,9 +98,16 @@ pub(crate) fn log_softmax_pull<T: Scalar>(
     let cols = cotangent.cols();
     Tensor::fill(ctx, cotangent.rows(), cols, |out| {
         out.copy_from_slice(cotangent.data());
-        for (g, y) in out.chunks_exact_mut(cols).zip(output.data().chunks_exact(cols)) {
-            let total = sum(cols, |i| g[i]);
-            g.iter_mut().zip(y).for_each(|(g, &y)| *g = *g - y.exp() * total);
-        }
+        vectorised(
+            #[inline(always)]
+            || {
+                for (g, y) in out.chunks_exact_mut(cols).zip(output.data().chunks_exact(cols)) {
+                    let total = sum(g.len(), |i| g[i]);
+                    for (g, &y) in g.iter_mut().zip(y) {
+                        *g = *g - y.exp() * total;
+                    }
+                }
+            },
+        );
     })
 }

@@ -3,7 +3,7 @@ use crate::kernels::norm::Normalised;
 use crate::kernels::{
     attention, dropout, elementwise, joins, linear, norm, recurrent, rows, segments, softmax,
 };
-use crate::op::Op;
+use crate::op::{Op, Unary};
 use crate::recurrent::Recurrence;
 use crate::scalar::Scalar;
 use crate::tape::{Kept, Node};
@@ -89,6 +89,7 @@ impl<T: Scalar> RuleTable<T> for Gradient {
                 sink.give(0, elementwise::map(ctx, g, |g| g * factor));
             }
             Op::Shift(_) => sink.give(0, g),
+            Op::Unary(Unary::Tanh) => sink.give(0, elementwise::tanh_pull(ctx, g, node.output.as_ref()?)),
             Op::Unary(unary) => sink.give(0, elementwise::unary_pull(ctx, *unary, g, saved(0)?)),
             Op::LayerNorm(_) => pull_norm(node, g, sink, &[0], 1)?,
             Op::AddLayerNorm(_) => pull_norm(node, g, sink, &[0, 1], 2)?,

@@ -380,6 +380,24 @@ fn one_word_and_one_row_are_enough() {
     assert_error(&folder.train("rnn", TINY), &["every row has the label '1'", "at least two classes"]);
 }
 
+/// A text that the memory cannot hold while it is learned from is refused before the first step, with both figures.
+#[test]
+fn a_text_that_is_too_long_to_learn_from_is_refused() {
+    let folder = Folder::with("keyword", "2");
+    let rows = format!("text\tlabel\n{}\t1\nbad film\t0\n", "film ".repeat(100_000));
+    fs::write(folder.at("train.tsv"), rows).unwrap();
+    let sizes = ["--embedding", "32", "--hidden", "64", "--epochs", "1", "--memory", "64MiB"];
+    let run = folder.train("lstm", &sizes);
+    let error = run.stderr.lines().last().unwrap();
+    assert_eq!((run.code, error.starts_with("error: ")), (2, true), "{}", run.stderr);
+    for said in ["one text of 65536 tokens needs", "67108864 are allowed; raise --memory", "--max-tokens"] {
+        assert!(error.contains(said), "{error}");
+    }
+    assert!(!fs::exists(folder.at("lstm")).unwrap(), "a folder is left behind");
+    let cut = folder.train("lstm", &[&sizes[..], &["--max-tokens", "1000"]].concat());
+    assert_eq!(cut.code, 0, "{}", cut.stderr);
+}
+
 /// A text of 100,000 words is cut where the model reads no further, which is said; what the memory cannot hold is refused with
 /// both figures.
 #[test]

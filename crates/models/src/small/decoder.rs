@@ -20,7 +20,8 @@ use crate::run::Run;
 use crate::weights::{Param, Weights};
 use exegete_core::{ParameterGroup, Result, Site};
 use exegete_engine::{
-    CellLook, CellPart, Op, RecurrentCell, RecurrentStepper, RecurrentWeights, Scalar, Segments, Unary, Var,
+    CellLook, CellPart, Context, Mode, Op, RecurrentCell, RecurrentStepper, RecurrentWeights, Scalar,
+    Segments, Tape, Tensor, Unary, Var,
 };
 use std::sync::Arc;
 
@@ -241,6 +242,15 @@ impl<T: Scalar> Decoder<T> {
         score.forward(run, inner) // [W, 1]
     }
 
+    /// The likeliest next word of each row of what a step gave, of several the one of the lowest number; on no tape.
+    pub(super) fn likeliest(&self, ctx: &Arc<Context<T>>, read: &Tensor<T>) -> Vec<usize> {
+        let Linear { weight, bias } = &self.out;
+        let values = [Some(weight), bias.as_ref()].into_iter().flatten().map(|param| param.value.clone());
+        let inputs: Vec<Var<T>> = [read.clone()].into_iter().chain(values).map(Var::from).collect();
+        let logits = Tape::new(ctx.clone(), Mode::Off).apply(Op::Linear, inputs).value; // [n, V]
+        logits.data().chunks(logits.cols()).map(largest).collect()
+    }
+
     /// What steps gave → logits over the target's vocabulary \[·, V\].
     pub(super) fn logits(&self, run: &mut Run<'_, T>, read: Var<T>) -> Var<T> {
         self.out.forward(run, read)
@@ -270,4 +280,10 @@ impl<T: Scalar> Writing<T> {
         self.probs.finish(run)?;
         self.context.finish(run)
     }
+}
+
+/// The place of the largest number, the first of several.
+fn largest<T: Scalar>(values: &[T]) -> usize {
+    let larger = |best: usize, at: usize| if values[at].value() > values[best].value() { at } else { best };
+    (0..values.len()).reduce(larger).unwrap_or(0)
 }

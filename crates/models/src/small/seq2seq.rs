@@ -78,16 +78,56 @@ impl<T: Scalar> Seq2seq<T> {
         Ok([states, ends])
     }
 
-    /// What the decoder reads at each place: `<s>` and the target, or in training, where chance says so, what the model itself
-    /// would have written there.
-    fn read(&self, run: &Run<'_, T>, target: &Target) -> Result<Vec<usize>> {
-        let mut read = Vec::with_capacity(target.words.len());
-        for range in (0..target.segments.count()).map(|row| target.segments.range(row)) {
-            read.push(START as usize);
-            read.extend_from_slice(&target.words[range.start..range.end - 1]);
-        }
+    /// What the decoder reads in a run that is learned from or looked at.
+    fn reading(&self, run: &mut Run<'_, T>, target: &Target) -> Result<Reading<T>> {
         let longest = target.segments.lengths().max().unwrap_or(0);
         let own: Vec<bool> = (1..longest).map(|step| run.reads_own(step)).collect();
+        if own.contains(&true) && !run.drops() && !run.touches(TARGET_WORDS) {
+            return Ok(Reading::Words { told: target.told(), own });
+        }
+        let read = self.read(run, target, &own)?;
+        let table = run.param(&self.target); // [V, d]
+        let words = run.tape.apply(Op::Gather(read.into()), [table]); // [Tt, d]
+        let words = run.site(TARGET_WORDS, words)?;
+        Ok(Reading::Vectors(run.dropout_over(&target.segments, words, |rates| rates.embedding)))
+    }
+
+    /// The model's own words that the next step reads, where it does: from what all steps so far gave, for the rows of the last
+    /// that still run.
+    fn own_words(
+        &self,
+        run: &Run<'_, T>,
+        reading: &Reading<T>,
+        steps: &[(Var<T>, Arc<[usize]>)],
+        still: &[usize],
+    ) -> Option<Arc<[usize]>> {
+        let (Reading::Words { own, .. }, Some((read, _))) = (reading, steps.last()) else { return None };
+        let found = own[steps.len() - 1].then(|| self.decoder.likeliest(run.tape.context(), &read.value))?;
+        Some(still.iter().map(|&at| found[at]).collect())
+    }
+
+    /// The vectors that a step reads at these places of targets \[n, d\], of its own words where it has some.
+    fn vectors(
+        &self,
+        run: &mut Run<'_, T>,
+        reading: &Reading<T>,
+        places: &Arc<[usize]>,
+        own: Option<Arc<[usize]>>,
+    ) -> Var<T> {
+        match reading {
+            Reading::Vectors(words) => run.tape.apply(Op::Gather(places.clone()), [words.clone()]),
+            Reading::Words { told, .. } => {
+                let words = own.unwrap_or_else(|| places.iter().map(|&place| told[place]).collect());
+                let table = run.param(&self.target); // [V, d]
+                run.tape.apply(Op::Gather(words), [table])
+            }
+        }
+    }
+
+    /// What the decoder reads at each place: `<s>` and the target, or after the steps of `own` what the model itself would have
+    /// written there.
+    fn read(&self, run: &Run<'_, T>, target: &Target, own: &[bool]) -> Result<Vec<usize>> {
+        let mut read = target.told();
         if !own.contains(&true) {
             return Ok(read);
         }
@@ -136,11 +176,10 @@ impl<T: Scalar> Seq2seq<T> {
                 None => StepPlace { tokens: (0..running.len()).collect(), weights: Arc::from([]) },
             };
             let read = self.decoder.step(run, &mut writing, &place, y);
-            let logits = self.decoder.logits(run, read).value; // [n, V]
+            let found = self.decoder.likeliest(ctx, &read.value);
             let mut still = Vec::new();
             words.clear();
-            for (at, (&row, logits)) in running.iter().zip(logits.data().chunks(logits.cols())).enumerate() {
-                let best = largest(logits);
+            for (at, (&row, best)) in running.iter().zip(found).enumerate() {
                 written[row].push(best);
                 if let Some(told) = next(row, step, best) {
                     still.push(at);
@@ -170,24 +209,20 @@ impl<T: Scalar> Network<T> for Seq2seq<T> {
             run.lay_out(segments);
         }
         let states = self.encode(run, &source)?;
-        let read = self.read(run, &target)?;
-        let table = run.param(&self.target); // [V, d]
-        let words = run.tape.apply(Op::Gather(read.into()), [table]); // [Tt, d]
-        let words = run.site(TARGET_WORDS, words)?;
-        let words = run.dropout_over(&target.segments, words, |rates| rates.embedding); // [Tt, d]
-
+        let reading = self.reading(run, &target)?;
         let totals = (target.segments.total(), target.weights.total());
         let mut writing = self.decoder.begin(run, &source.content, states, totals)?;
         let (mut running, mut found): (Vec<usize>, _) = ((0..target.segments.count()).collect(), Vec::new());
         for step in 0..target.segments.lengths().max().unwrap_or(0) {
             let still: Vec<usize> =
                 (0..running.len()).filter(|&at| target.segments.len(running[at]) > step).collect();
+            let own = self.own_words(run, &reading, &found, &still);
             if still.len() < running.len() {
                 running = still.iter().map(|&at| running[at]).collect();
                 writing.keep(run, &still.into());
             }
             let place = target.place(&running, step, &source.content.segments);
-            let y = run.tape.apply(Op::Gather(place.tokens.clone()), [words.clone()]); // [n, d]
+            let y = self.vectors(run, &reading, &place.tokens, own); // [n, d]
             found.push((self.decoder.step(run, &mut writing, &place, y), place.tokens));
         }
         writing.finish(run)?;
@@ -256,6 +291,15 @@ pub(super) fn written_token(id: u32) -> Token {
     Token { id, type_id: 1, piece: String::new(), span: None, special: true, weight: None }
 }
 
+/// What the decoder reads at the places of targets.
+enum Reading<T> {
+    /// The vectors of all places, \[Tt, d\].
+    Vectors(Var<T>),
+    /// The right words of all places, and after which steps the model's own are read in their place, as the same run finds them:
+    /// without dropout it writes as in use.
+    Words { told: Vec<usize>, own: Vec<bool> },
+}
+
 /// The targets of all rows.
 struct Target {
     /// The words at all places, \[Tt\].
@@ -281,6 +325,16 @@ impl Target {
         Ok(Self { words, segments: Segments::new(lengths), weights: Segments::new(weights) })
     }
 
+    /// What stands before each place: `<s>` and the words.
+    fn told(&self) -> Vec<usize> {
+        let mut told = Vec::with_capacity(self.words.len());
+        for range in (0..self.segments.count()).map(|row| self.segments.range(row)) {
+            told.push(START as usize);
+            told.extend_from_slice(&self.words[range.start..range.end - 1]);
+        }
+        told
+    }
+
     /// Where one step of some rows lies, whose sources have so many words.
     fn place(&self, rows: &[usize], step: usize, sources: &Segments) -> StepPlace {
         let weights = |&row: &usize| {
@@ -298,12 +352,6 @@ fn no_target(row: usize) -> Error {
     Error::Request(format!(
         "row {row}: there is no target to write; encode a source with the model, which writes one"
     ))
-}
-
-/// The place of the largest number, the first of several.
-fn largest<T: Scalar>(values: &[T]) -> usize {
-    let larger = |best: usize, at: usize| if values[at].value() > values[best].value() { at } else { best };
-    (0..values.len()).reduce(larger).unwrap_or(0)
 }
 
 /// Every place, in the order of computation.

@@ -80,8 +80,8 @@ pub enum Event<'a> {
 ///
 /// A run that was killed is taken up again from its last saved state and reaches the same weights, one that was stopped
 /// ([`Error::Stopped`], by [`TrainingRun::stop`] or by `watch`) from where it was; a state left by other settings or data is refused,
-/// and so is a folder that another process is training into. Loss functions cannot be compared; the names of a
-/// [`TrainingLoss`](super::TrainingLoss) are.
+/// and so are a folder that another process is training into and a row that the memory cannot hold. Loss functions cannot be
+/// compared; the names of a [`TrainingLoss`](super::TrainingLoss) are.
 pub fn fit(
     trainer: &mut Trainer,
     data: &Data,
@@ -149,6 +149,7 @@ fn check(trainer: &Trainer, data: &Data, metric: Metric) -> Result<()> {
     if data.train.is_empty() {
         return Err(Error::Input("there are no rows to learn from".into()));
     }
+    data.train.iter().try_for_each(|sample| trainer.check_fits(&sample.row))?;
     let watched =
         settings.schedule == Schedule::Halve || settings.patience.is_some() || metric == Metric::Goal;
     if data.dev.is_empty() && metric.needs_dev() && watched {

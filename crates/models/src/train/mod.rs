@@ -354,7 +354,20 @@ impl Trainer {
         ctx.map(&pieces, |piece| pull(&serial, part.start + piece.start..part.start + piece.end))
     }
 
-    /// Cuts a batch so that the activations of each part fit the memory.
+    /// Refuses a row that the memory cannot hold even by itself.
+    fn check_fits(&self, row: &Row) -> Result<()> {
+        let (needed, allowed) = (self.model.learning_bytes(row), self.settings.memory_bytes);
+        if needed <= allowed {
+            return Ok(());
+        }
+        let tokens = row.encoded.len();
+        Err(Error::Request(format!(
+            "learning from one text of {tokens} tokens needs {needed} bytes of activations, {allowed} are allowed; raise --memory, \
+             shorten it or lower --max-tokens"
+        )))
+    }
+
+    /// Cuts a batch so that the activations of each part fit the memory, or of a single row in the part.
     fn parts(&self, rows: &[Row]) -> Vec<Range<usize>> {
         let (mut parts, mut first, mut bytes) = (Vec::new(), 0, 0);
         for (i, row) in rows.iter().enumerate() {
