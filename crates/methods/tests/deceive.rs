@@ -93,7 +93,8 @@ fn slopes(model: &dyn Model, edits: &[Edit]) -> Vec<[f32; 2]> {
             let wide = found.shape[1];
             for (largest, from) in largest.iter_mut().zip([2, 1]) {
                 let own = found.data[from * wide..][..wide].iter().map(|slope| slope.abs());
-                *largest = own.fold(*largest, |most, slope| if slope <= most { most } else { slope });
+                *largest = own
+                    .fold(*largest, |most, slope| if slope.total_cmp(&most).is_gt() { slope } else { most });
             }
         }
         largest

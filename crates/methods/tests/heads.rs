@@ -90,7 +90,7 @@ fn a_planted_nan_is_noticed() {
     let mut divergence = HeadDivergence::new(2);
     divergence
         .add(&[Array::new([2, TOKENS, TOKENS], [spoilt.clone(), map(|_, _| 0.1)].concat()).unwrap()], &ten());
-    let norms = LayerNorms::of(&[f32::NAN, 1.0], &[vec![vec![3.0, 0.0]], vec![vec![1.0, 2.0]]]);
+    let norms = LayerNorms::of(&[f32::NAN, 1.0, 0.5, 0.5], &[vec![vec![3.0, 0.0]], vec![vec![1.0, 2.0]]]);
     let words = word_weights(&spoilt, TOKENS, &[vec![3], vec![4]]);
     for (what, found) in [
         ("neighbours", habits.neighbours[0]),

@@ -285,7 +285,7 @@ fn draws_belong_to_the_batch() {
     close("pieces", &step(1, 1), &step(1, 1 << 30), Of::Size(1.0), 1e-6);
     let seeds: Vec<f64> = (0..6).map(|seed| step(seed, 1 << 30)[2]).collect();
     let mut others = Comparison::default();
-    others.compare("other seeds", &seeds[1..], &vec![seeds[0]; 5][..], Of::Size(1.0));
+    others.compare("other seeds", &seeds[1..], &[seeds[0]; 5], Of::Size(1.0));
     others.assert_beyond(0.0);
 }
 

@@ -106,7 +106,7 @@ impl RuleTable<f64> for Spoilt {
 #[test]
 fn a_planted_nan_is_noticed() {
     for shares in RULES {
-        for name in ["linear", "linear, bias", "add", "relu", "gelu"] {
+        for name in ["linear", "linear, bias", "add", "add row"] {
             let case = cases::all::<f64>().into_iter().find(|case| case.name == name).unwrap();
             let found = relevance(&case, &Spoilt(Lrp(shares)), &|_| true).unwrap();
             assert!(gap(found).is_infinite(), "{shares:?} {name}: {found:?}");
