@@ -181,7 +181,7 @@ pub struct NumberWords {
 pub enum AnswerPart {
     /// Words like all others.
     Plain(String),
-    /// Words that decide.
+    /// Words that say what was decided.
     Strong(String),
     /// Words that matter less.
     Faint(String),

@@ -1,7 +1,7 @@
 use super::{AnswerPart, AnswerShape, Brief, NumberWords};
 use crate::report::number::Number;
 
-/// One number.
+/// One number, as regression gives it.
 pub(super) struct OneValue(pub(super) f64);
 
 impl AnswerShape for OneValue {
