@@ -15,7 +15,7 @@ use crate::passage::passages;
 use crate::scale::Scale;
 use crate::sense::SharedSense;
 use exegete_core::report::{Attribution, Item, Report, Sense, Subject, Verdict};
-use exegete_core::{Field, Scores, sha256_hex};
+use exegete_core::{Field, sha256_hex};
 use std::collections::BTreeSet;
 
 const SCRIPT: &str = include_str!("corpus.js");
@@ -120,12 +120,7 @@ fn row(report: &Report, number: usize) -> String {
 /// What the model says, for the script and for the reader.
 fn decision(subject: &Subject) -> (String, String) {
     let said = said(&subject.prediction);
-    let labels = match &subject.prediction {
-        Scores::Labels { labels, label, .. } if labels.is_empty() => vec![label.as_str()],
-        Scores::Labels { labels, .. } => labels.iter().map(String::as_str).collect(),
-        Scores::Classes { label, .. } => vec![label.as_str()],
-        _ => Vec::new(),
-    };
+    let labels = subject.prediction.chosen();
     let mut about = String::new();
     if !labels.is_empty() {
         about += &format!(" data-label=\"{}\"", Escaped(&labels.join(BETWEEN)));
@@ -207,7 +202,7 @@ fn plain(input: &[Field]) -> impl Iterator<Item = String> {
 fn heated(attribution: &Attribution) -> impl Iterator<Item = String> {
     let scale = Scale::new(&attribution.values);
     passages(&attribution.subject.input, &attribution.units).into_iter().map(move |passage| {
-        let piece = |piece: &crate::passage::Piece<'_>| {
+        let piece = |piece: &crate::passage::PassagePiece<'_>| {
             let value = piece.unit.and_then(|unit| attribution.values.get(unit)).copied();
             let text = Escaped(piece.text);
             match value.and_then(|value| heat::ground(scale.strength(value))) {
