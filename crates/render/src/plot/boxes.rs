@@ -26,8 +26,8 @@ struct Quartiles {
     beyond: Vec<f64>,
 }
 
-/// Boxes of `y`; where there is no `y`, of the columns q1, median and q3, with whiskers to min and max and the median's interval
-/// lower to upper where there are such columns.
+/// Boxes of `y`; where there is no `y`, of the columns q1, median and q3, with whiskers to whisker_low and whisker_high, or to min
+/// and max, and the median's interval lower to upper where there are such columns.
 pub(super) fn draw(picture: &Picture, source: Source<'_>, raw: &[Point]) -> Option<Plot> {
     let given = given(source);
     let as_points = Picture { y: Some("median".to_owned()), ..picture.clone() };
@@ -51,14 +51,23 @@ pub(super) fn draw(picture: &Picture, source: Source<'_>, raw: &[Point]) -> Opti
     let mut plot = strips.draw(&titled, 11.0, all.into_iter(), |strip, lane| {
         of(strip).map_or_else(String::new, |q| boxed(&q, strip.series, lane))
     })?;
-    plot.notes.push(key(picture.y.is_some()).to_owned());
+    let whiskers = source.column(WHISKERS[0]).iter().any(|cell| number(cell).is_some());
+    plot.notes.push(key(picture.y.is_some(), whiskers).to_owned());
     Some(plot)
 }
 
-fn key(raw: bool) -> &'static str {
-    match raw {
-        true => "box: middle half with its median; whiskers: the furthest within 1.5 boxes; marks: beyond",
-        false => "box: middle half with its median; the bar across the median is its 95 % interval",
+/// The columns of the ends of whiskers that reach as far as those of raw rows.
+const WHISKERS: [&str; 2] = ["whisker_low", "whisker_high"];
+
+fn key(raw: bool, whiskers: bool) -> &'static str {
+    match (raw, whiskers) {
+        (true, _) => {
+            "box: middle half with its median; whiskers: the furthest within 1.5 boxes; marks: beyond"
+        }
+        (false, true) => {
+            "box: middle half with its median; whiskers: the furthest within 1.5 boxes; the bar across the median is its 95 % interval"
+        }
+        (false, false) => "box: middle half with its median; the bar across the median is its 95 % interval",
     }
 }
 
@@ -66,13 +75,14 @@ fn key(raw: bool) -> &'static str {
 fn given(source: Source<'_>) -> Vec<Option<Quartiles>> {
     let column = |name: &str| source.column(name);
     let [q1, q3, min, max, lower, upper] = ["q1", "q3", "min", "max", "lower", "upper"].map(column);
+    let [low, high] = WHISKERS.map(column);
     let row = |(row, median): (usize, &exegete_core::report::Cell)| {
         let at = |column: &[exegete_core::report::Cell]| column.get(row).and_then(number);
         let median = reach(median)?;
         let (q1, q3) = (at(&q1)?, at(&q3)?);
         let own = |Reach { lower, upper, .. }: Reach| (lower < upper).then_some([lower, upper]);
         let beside = at(&lower).zip(at(&upper)).map(|(lower, upper)| [lower, upper]);
-        let ends = [at(&min).unwrap_or(q1), at(&max).unwrap_or(q3)];
+        let ends = [at(&low).or(at(&min)).unwrap_or(q1), at(&high).or(at(&max)).unwrap_or(q3)];
         Some(Quartiles {
             lower: q1,
             median: median.value,
