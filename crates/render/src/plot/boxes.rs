@@ -131,6 +131,7 @@ fn boxed(q: &Quartiles, series: usize, lane: &Lane) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exegete_core::report::{Cell, Table};
 
     #[test]
     fn quartiles_lie_between_neighbours() {
@@ -138,5 +139,19 @@ mod tests {
         assert_eq!((found.lower, found.median, found.upper), (2.0, 3.0, 4.0));
         assert_eq!((found.ends, found.beyond), ([1.0, 4.0], vec![100.0]));
         assert_eq!(quartiles(&[7.0]).ends, [7.0, 7.0]);
+    }
+
+    #[test]
+    fn rows_may_say_how_far_whiskers_reach() {
+        let rows = [["a", "0.5", "0.4", "0.6", "0.1", "0.9"], ["b", "0.5", "0.4", "0.6", "", ""]];
+        let cell = |text: &str| text.parse().map_or(Cell::Empty, Cell::Number);
+        let table = Table {
+            columns: ["ranking", "median", "q1", "q3", WHISKERS[0], WHISKERS[1]].map(str::to_owned).to_vec(),
+            rows: rows.map(|row| row.map(cell).to_vec()).to_vec(),
+            ..Default::default()
+        };
+        let ends: Vec<[f64; 2]> =
+            given(Source::Table(&table)).into_iter().flatten().map(|q| q.ends).collect();
+        assert_eq!(ends, [[0.1, 0.9], [0.4, 0.6]]);
     }
 }
