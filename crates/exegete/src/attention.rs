@@ -7,13 +7,13 @@ use crate::journal::Journal;
 use crate::output::{destination, is_replaceable, report};
 use crate::progress;
 use crate::stop::{Stopped, after_texts, is_stop};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use exegete::methods::debate::TextRecord;
 use exegete::render::Format;
 use exegete::report::{Item, Report};
 use exegete::request::attention::deceive::{self, AttentionDeceiveRequest};
 use exegete::request::attention::test::{self, AttentionTest};
-use exegete::request::attention::{heads, norms, words};
+use exegete::request::attention::{CorpusLook, Steps, heads, norms, words};
 use exegete::request::{Listener, Notice, Read, Stop};
 use exegete::sha256_hex;
 use std::fs;
@@ -26,24 +26,56 @@ pub(crate) fn run(about: &cli::Attention, stop: &Stop) -> Result<()> {
         cli::Attention::Test(args) => test(args, stop),
         cli::Attention::Deceive(args) => deceive(args, stop),
         cli::Attention::Debate(args) => debate::run(args, stop),
-        cli::Attention::Heads(args) => look(args, &args.request.reads(), stop, heads::run),
-        cli::Attention::Norms(args) => look(args, &args.request.reads(), stop, norms::run),
-        cli::Attention::Words(args) => look(args, &args.request.reads(), stop, words::run),
+        cli::Attention::Heads(args) => look(args, &args.request.reads(), stop, heads::open),
+        cli::Attention::Norms(args) => look(args, &args.request.reads(), stop, norms::open),
+        cli::Attention::Words(args) => look(args, &args.request.reads(), stop, words::open),
     }
 }
 
-/// Runs a command that looks at a whole corpus.
-fn look<R: clap::Args>(
-    args: &cli::AttentionLook<R>,
+/// Runs a command that looks at a whole corpus, step by step.
+fn look<'a, R: clap::Args>(
+    args: &'a cli::AttentionLook<R>,
     reads: &[Read<'_>],
     stop: &Stop,
-    run: impl Fn(&R, &Stop, Listener<'_>) -> Result<Report>,
+    open: impl Fn(&'a R, &Stop, Listener<'_>) -> Result<Box<dyn CorpusLook + 'a>>,
 ) -> Result<()> {
     let output = destination(args.output.as_deref(), reads)?;
     let progress = progress::texts();
-    let found = run(&args.request, stop, &mut |notice| progress.show(notice));
+    let tell = &mut |notice: Notice<'_>| progress.show(notice);
+    let asked = open(&args.request, stop, tell)?;
+    let kept = output.filter(|path| is_replaceable(path));
+    let mut journal = kept.map(|path| Journal::open(path, &asked.identity()?)).transpose()?;
+    let steps = journal.as_mut().map_or_else(|| Ok(Steps::unkept()), steps);
+    let found = steps.and_then(|mut steps| asked.find(&mut steps, tell));
     progress.finish();
-    report::write(&written(found?, args.format, is_rows), args.format, output)
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => {
+            let error = after_steps(error, journal.as_ref().map(|journal| journal.finished.len()));
+            return journal.map_or(Ok(()), Journal::leave).and(Err(error));
+        }
+    };
+    report::write(&written(found, args.format, is_rows), args.format, output)?;
+    journal.map_or(Ok(()), Journal::remove)
+}
+
+/// The steps that a journal holds, and where it takes more.
+fn steps(journal: &mut Journal) -> Result<Steps<'_>> {
+    let (name, earlier, finished) = (journal.name().to_string(), journal.results()?, journal.finished.len());
+    let keep = move |line: &str| {
+        let number = format!("step {}", journal.finished.len());
+        journal.add(&[(sha256_hex(number.as_bytes()), line.to_owned())])
+    };
+    Ok(Steps::kept(name, finished, earlier, keep))
+}
+
+/// A stop of a run step by step; every other error as it is.
+fn after_steps(error: Error, kept: Option<usize>) -> Error {
+    match kept {
+        _ if !is_stop(&error) => error,
+        Some(steps) => Stopped(format!("stopped after {steps} steps; the same command goes on")).into(),
+        None => Stopped("stopped; with -o FILE the same command could go on".to_owned()).into(),
+    }
 }
 
 /// Runs `exegete attention deceive`. Its models stay in the folder of `--work`, else until the report is written.

@@ -72,7 +72,7 @@ impl Journal {
     }
 
     /// The result of every finished text, in order.
-    pub(crate) fn results(&self) -> Result<impl Iterator<Item = Result<String>>> {
+    pub(crate) fn results(&self) -> Result<impl Iterator<Item = Result<String>> + use<>> {
         let cannot = || format!("{}: cannot be read", self.path.display());
         let file = File::open(&self.path).with_context(cannot)?;
         let lines = BufReader::new(file).lines().skip(1);

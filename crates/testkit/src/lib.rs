@@ -33,4 +33,4 @@ pub use next_token::{NEXT_TOKEN, NextToken};
 pub use reading::{explaining, outputs, passes, slopes};
 pub use schema::misfits;
 pub use toy::Toy;
-pub use worked::{Parameter, toy_attention, write_small, write_toy_attention};
+pub use worked::{Parameter, toy_attention, write_planted_heads, write_small, write_toy_attention};

@@ -2,6 +2,7 @@
 
 use exegete_core::{Model, Result};
 use exegete_models::{LoadOptions, Precision, load};
+use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -64,4 +65,89 @@ pub fn toy_attention(precision: Precision) -> Result<Arc<dyn Model>> {
     // What is left behind in a folder for temporary files does no harm.
     let _ = std::fs::remove_dir_all(&folder);
     model
+}
+
+/// The width of a state of the model that heads are planted in, and of a head.
+const STATE: usize = 18;
+const HEAD: usize = STATE / 3;
+/// How sure planted heads are.
+const SURE: f64 = 40.0;
+/// What turns with the place of a token: once around for all places, and once every seven.
+const TURNS: [f64; 2] = [1.0 / 48.0, 1.0 / 7.0];
+
+/// A tiny BERT whose first layer has a head that looks at the token before, one that looks at \[SEP\], and one that looks at
+/// everything alike. A place is a point on two circles, each with its opposite, so that every state has the mean 0 and the same
+/// length: what layer normalisation does is the same everywhere.
+pub fn write_planted_heads(folder: &Path) -> std::io::Result<()> {
+    let from = crate::golden::root().join("bert-sequence");
+    std::fs::create_dir_all(folder)?;
+    for name in ["config.json", "tokenizer.json", "tokenizer_config.json"] {
+        std::fs::copy(from.join(name), folder.join(name))?;
+    }
+    let bytes = std::fs::read(from.join("model.safetensors"))?;
+    let tensors = SafeTensors::deserialize(&bytes).map_err(std::io::Error::other)?;
+    let views = tensors.tensors().into_iter().map(|(name, view)| {
+        let data = match planted(&name, view.shape()) {
+            Some(values) => values.iter().flat_map(|&value| (value as f32).to_le_bytes()).collect(),
+            None => view.data().to_vec(),
+        };
+        (name, view.shape().to_vec(), data)
+    });
+    let views: Vec<(String, Vec<usize>, Vec<u8>)> = views.collect();
+    let views = views
+        .iter()
+        .map(|(name, shape, data)| TensorView::new(Dtype::F32, shape.clone(), data).map(|view| (name, view)));
+    let views = views
+        .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
+        .map_err(std::io::Error::other)?;
+    let file = serialize(views, None).map_err(std::io::Error::other)?;
+    std::fs::write(folder.join("model.safetensors"), file)
+}
+
+/// What stands in the place of a parameter; none where it stays.
+fn planted(name: &str, shape: &[usize]) -> Option<Vec<f64>> {
+    let name = name.strip_prefix("bert.").unwrap_or(name);
+    let mut values = vec![0.0; shape.iter().product()];
+    let own = |row: usize, column: usize| row * STATE + column;
+    match name {
+        "embeddings.position_embeddings.weight" => {
+            for place in 0..shape[0] {
+                for (turn, share) in TURNS.into_iter().enumerate() {
+                    let (sine, cosine) = (std::f64::consts::TAU * share * place as f64).sin_cos();
+                    let point = [cosine, sine, -cosine, -sine];
+                    values[own(place, 4 * turn)..][..4].copy_from_slice(&point);
+                }
+            }
+        }
+        "embeddings.word_embeddings.weight" => {
+            let sep = 3;
+            for word in 0..shape[0] {
+                let side = if word == sep { 1.0 } else { -1.0 };
+                values[own(word, 8)..][..2].copy_from_slice(&[side, -side]);
+            }
+        }
+        "embeddings.LayerNorm.weight" => values.fill(1.0),
+        // A place turned back by one, as the head that looks there asks for it.
+        "encoder.layer.0.attention.self.query.weight" => {
+            for (turn, share) in TURNS.into_iter().enumerate() {
+                let (sine, cosine) = (std::f64::consts::TAU * share).sin_cos();
+                let at = 4 * turn;
+                values[own(2 * turn, at)..][..2].copy_from_slice(&[SURE * cosine, SURE * sine]);
+                values[own(2 * turn + 1, at)..][..2].copy_from_slice(&[-SURE * sine, SURE * cosine]);
+            }
+        }
+        "encoder.layer.0.attention.self.query.bias" => values[HEAD] = SURE,
+        "encoder.layer.0.attention.self.key.weight" => {
+            for turn in 0..TURNS.len() {
+                values[own(2 * turn, 4 * turn)] = 1.0;
+                values[own(2 * turn + 1, 4 * turn + 1)] = 1.0;
+            }
+            values[own(HEAD, 8)] = 1.0;
+        }
+        "embeddings.token_type_embeddings.weight"
+        | "embeddings.LayerNorm.bias"
+        | "encoder.layer.0.attention.self.key.bias" => {}
+        _ => return None,
+    }
+    Some(values)
 }

@@ -34,7 +34,7 @@ pub(crate) struct AttentionLook<R: Args> {
     /// How to write the report.
     #[arg(long, value_parser = report_format(), default_value = "text")]
     pub(crate) format: ReportFormat,
-    /// Write here instead of to stdout.
+    /// Write here instead of to stdout; a killed run goes on where it was.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -6,7 +6,9 @@ pub mod debate;
 pub mod deceive;
 pub mod heads;
 pub mod norms;
+mod steps;
 pub mod test;
 pub mod words;
 
 pub use corpus::CorpusOptions;
+pub use steps::{CorpusLook, Steps};

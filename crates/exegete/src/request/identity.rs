@@ -1,11 +1,14 @@
 //! What makes two runs the same run: contents of files, never how their paths are spelled.
 
 use super::attention::debate::AttentionDebateRequest;
+use super::attention::heads::AttentionHeadsRequest;
+use super::attention::norms::AttentionNormsRequest;
 use super::attention::test::AttentionTestRequest;
+use super::attention::words::AttentionWordsRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
 use super::predict::PredictRequest;
-use super::{HidingOptions, TextInput, settings};
+use super::{HidingOptions, Resources, TextInput, settings};
 use crate::{Card, ContentHash, Example, sha256_hex, sha256_of};
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -40,10 +43,7 @@ impl EvalRequest {
         hiding(&self.hiding, &mut identity)?;
         set(&self.set, &mut identity)?;
         identity.remove("explanations");
-        let mut hash = ContentHash::default();
-        contents.iter().for_each(|content| hash.field(content.as_bytes()));
-        identity.insert("input".to_owned(), hash.hex());
-        Ok(identity)
+        Ok(read(identity, contents))
     }
 }
 
@@ -56,10 +56,31 @@ impl AttentionTestRequest {
                 identity.insert(name.to_owned(), content(path)?);
             }
         }
-        let mut hash = ContentHash::default();
-        contents.iter().for_each(|content| hash.field(content.as_bytes()));
-        identity.insert("input".to_owned(), hash.hex());
-        Ok(identity)
+        Ok(read(identity, contents))
+    }
+}
+
+impl AttentionHeadsRequest {
+    /// The same; `contents` are the texts and trees as they were read.
+    pub fn identity(&self, card: &Card, contents: &[String]) -> Result<RunIdentity> {
+        let asked = Self { resources: Resources::default(), conllu: None, ..self.clone() };
+        Ok(read(fields(&asked, card)?, contents))
+    }
+}
+
+impl AttentionNormsRequest {
+    /// The same; `contents` are the texts as they were read.
+    pub fn identity(&self, card: &Card, contents: &[String]) -> Result<RunIdentity> {
+        let asked = Self { resources: Resources::default(), ..self.clone() };
+        Ok(read(fields(&asked, card)?, contents))
+    }
+}
+
+impl AttentionWordsRequest {
+    /// The same; `contents` are the texts as they were read.
+    pub fn identity(&self, card: &Card, contents: &[String]) -> Result<RunIdentity> {
+        let asked = Self { resources: Resources::default(), ..self.clone() };
+        Ok(read(fields(&asked, card)?, contents))
     }
 }
 
@@ -126,6 +147,14 @@ fn set_fields(request: &impl Serialize) -> Result<RunIdentity> {
 fn shown(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if text.len() <= LONGEST_VALUE { text } else { sha256_hex(text.as_bytes()) }
+}
+
+/// With what was read in the place of the name of its file.
+fn read(mut identity: RunIdentity, contents: &[String]) -> RunIdentity {
+    let mut hash = ContentHash::default();
+    contents.iter().for_each(|content| hash.field(content.as_bytes()));
+    identity.insert("input".to_owned(), hash.hex());
+    identity
 }
 
 fn texts(texts: &TextInput, identity: &mut RunIdentity) -> Result<()> {

@@ -203,8 +203,8 @@ pub(crate) fn texts(request: &TrainRequest) -> Result<TrainingTexts> {
 
 /// Something else to train for than the labels; only the library does that.
 pub(crate) struct OtherGoal<'a> {
-    /// What the best epoch is chosen by, whatever the request says.
-    pub(crate) metric: Metric,
+    /// What the best epoch is chosen by, whatever the request says; as that says, where there is none.
+    pub(crate) metric: Option<Metric>,
     /// What is made small, from the model at its start and the rows as that reads them. Its name must say everything that is
     /// in it and not in the request: a killed run is taken up by that.
     pub(crate) loss: &'a dyn Fn(&dyn Model, &Data) -> Result<TrainingLoss>,
@@ -275,7 +275,7 @@ fn trained(
     let excluded = rows.exclude(request, tell)?;
     rows.warn_of_leaks(request, tell);
     let head = TrainedHead { task: rows.task, labels: rows.labels.clone() };
-    let mut plan = TrainPlan::new(request, &rows, goal.map(|goal| goal.metric))?;
+    let mut plan = TrainPlan::new(request, &rows, goal.and_then(|goal| goal.metric))?;
     plan.settings.reduction = reading.reduction.unwrap_or(plan.settings.reduction);
     tell(Notice::Note(&plan.said()));
     let small = request.small.start(request, &rows, tell)?;

@@ -1,6 +1,6 @@
 //! `exegete attention test`: tables and rows of known shape, runs that go on, and what cannot be tested.
 
-use crate::harness::{Run, assert_error, exegete, golden, root};
+use crate::harness::{Run, assert_error, exegete, golden, killed_after, root};
 use crate::snapshot::assert_snapshot;
 use exegete_testkit::{write_small, write_toy_attention};
 use serde_json::{Value, json};
@@ -72,7 +72,10 @@ fn every_item_has_its_columns_and_what_was_left_out_is_counted() {
         ("adversary", &["class", "jsd_mean", "share_above", "texts"]),
         ("concentration", &["words_90", "share", "texts"]),
         ("flips", &["top", "random", "share"]),
-        ("removed", &["ranking", "median", "lower", "upper", "q1", "q3", "undecided"]),
+        (
+            "removed",
+            &["ranking", "median", "lower", "upper", "q1", "q3", "whisker_low", "whisker_high", "undecided"],
+        ),
         ("published", &["statistic", "published", "ours", "lower", "upper"]),
         ("refused", &["experiment", "reason"]),
     ] {
@@ -220,6 +223,11 @@ fn what_cannot_be_tested_is_said_in_a_line() {
     assert_error(&folder.test(&folder.at("single"), &["--min-words", "2"]), &["class"]);
     let kim = root().join("golden/small/kim").to_string_lossy().into_owned();
     assert_error(&folder.test(&kim, &[]), &["no attention weights"]);
+    for attention in ["bahdanau", "luong"] {
+        let writes = root().join("golden/seq2seq").join(attention).to_string_lossy().into_owned();
+        let told = ["is a seq2seq model", "decoder.attn.probs", "attention deceive --kind seq2seq"];
+        assert_error(&folder.test(&writes, &[]), &told);
+    }
     assert_error(&folder.toy(&["--layer", "0"]), &["without layers or heads"]);
     assert_error(&folder.toy(&["--level", "word"]), &["no sentences"]);
     assert_error(&folder.test(&golden("bert-regression"), &[]), &["does not decide"]);
@@ -235,4 +243,41 @@ fn a_stopped_run_goes_on_and_gives_the_same() {
     let complete: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
     assert_eq!(complete["items"], whole["items"]);
     assert!(!fs::exists(folder.at("out.json.unfinished")).unwrap());
+}
+
+/// A run that is killed among its texts goes on behind the last that it kept, and comes to the same.
+#[test]
+fn a_run_that_is_killed_among_its_texts_goes_on() {
+    let folder = Folder::new();
+    let texts = folder.write("many.txt", &TEXTS.repeat(128));
+    let (whole, out, toy) = (folder.at("whole.json"), folder.at("out.json"), folder.at("toy"));
+    let common =
+        ["attention", "test", "--input", &texts, "--model", &toy, "--min-words", "2", "--threads", "1"];
+    let to = |path: &str| [&common[..], &["--format", "json", "-o", path]].concat().join("\n");
+    let run = |path: &str| exegete(&to(path).split('\n').collect::<Vec<_>>());
+    let first = run(&whole);
+    assert_eq!((first.code, first.stderr.as_str()), (0, ""));
+    let kept = killed_after(&to(&out).split('\n').collect::<Vec<_>>(), &out, 128);
+    assert!((128..640).contains(&kept), "{kept} of 640 texts");
+    let second = run(&out);
+    assert_eq!(second.code, 0, "{}", second.stderr);
+    assert!(second.stderr.contains(&format!("going on after {kept} finished texts")), "{}", second.stderr);
+    let items =
+        |path: &str| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap()["items"].clone();
+    assert_eq!(items(&out), items(&whole));
+    assert!(!fs::exists(folder.at("out.json.unfinished")).unwrap());
+}
+
+#[test]
+fn tables_may_lack_a_header_and_be_cut_elsewhere() {
+    let folder = Folder::new();
+    let toy = folder.at("toy");
+    let table = folder.write("texts.csv", "1;a b c d e\n2;e d c b a a b\n");
+    let common = ["attention", "test", "--input", &table, "--model", &toy, "--min-words", "2"];
+    let more = ["--no-header", "--delimiter", ";", "--text-column", "2", "--format", "json"];
+    let run = exegete(&[&common[..], &more].concat());
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(item(&report, "texts")["rows"][0]["tokens"], json!(["a", "b", "c", "d", "e"]));
+    assert_error(&exegete(&[&common[..], &["--delimiter", ";;"]].concat()), &["--delimiter ';;'"]);
 }

@@ -89,7 +89,22 @@ fn a_debate_is_one_verdict_with_every_number_behind_it() {
         ("concentration", &["kind", "seed", "words_90", "share", "texts"]),
         ("flips", &["kind", "seed", "top", "random", "share"]),
         ("training", &["kind", "arm", "seed", "f1", "accuracy", "tvd", "jsd", "lambda"]),
-        ("removed", &["kind", "seed", "ranking", "median", "lower", "upper", "q1", "q3", "undecided"]),
+        (
+            "removed",
+            &[
+                "kind",
+                "seed",
+                "ranking",
+                "median",
+                "lower",
+                "upper",
+                "q1",
+                "q3",
+                "whisker_low",
+                "whisker_high",
+                "undecided",
+            ],
+        ),
         ("published", &["statistic", "published", "ours", "lower", "upper"]),
     ] {
         assert_eq!(item(&report, name)["columns"], json!(columns), "{name}");
@@ -101,6 +116,24 @@ fn a_debate_is_one_verdict_with_every_number_behind_it() {
     assert_eq!((flips.len(), of("none", 2), of("gru:dot", 0)), (2 * 3 * 4, 4, 4), "{flips:?}");
     assert!(report["items"].as_array().unwrap().iter().all(|item| item["name"] != "truth"));
     assert_eq!(report["request"]["files"].as_array().unwrap().len(), 2);
+}
+
+/// The same rows in tables without a header, cut elsewhere, come to the same.
+#[test]
+fn tables_may_lack_a_header_and_be_cut_elsewhere() {
+    let folder = Folder::new();
+    let verdict = |args: &[&str]| {
+        let run = folder.debate(&[&["--kinds", "none", "--format", "json"], args].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        serde_json::from_str::<Value>(&run.stdout).unwrap()["items"][0].clone()
+    };
+    let usual = verdict(&[]);
+    for name in ["train.tsv", "dev.tsv"] {
+        let rows = fs::read_to_string(folder.at(name)).unwrap();
+        let (_, bare) = rows.split_once('\n').unwrap();
+        folder.write(name, &bare.replace('\t', "|"));
+    }
+    assert_eq!(verdict(&["--no-header", "--delimiter", "|"]), usual);
 }
 
 #[test]
@@ -180,6 +213,7 @@ fn what_cannot_be_debated_is_said_in_a_line() {
     let debate = |args: &[&str]| exegete(&[&["attention", "debate"], args].concat());
     assert_error(&debate(&["--seeds", "2"]), &["--seeds 2", "at least"]);
     assert_error(&debate(&["--text-column", "a"]), &["--text-column is for files"]);
+    assert_error(&debate(&["--delimiter", ";"]), &["--delimiter is for files"]);
     assert_error(&debate(&["--rows", "3"]), &["--rows 3"]);
     assert_eq!(debate(&["--train", "a.tsv"]).code, 2);
 }

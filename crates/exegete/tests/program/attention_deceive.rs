@@ -220,6 +220,7 @@ fn what_cannot_be_asked_is_one_line() {
         assert_error(&asked(args), told);
     }
     let run = |more: &[&str]| folder.run(&[&["--kind", "none", "--impermissible", "truth"], more].concat());
+    assert_error(&run(&["--no-header"]), &["--impermissible truth", "--no-header"]);
     assert_error(&run(&["--lambda", "0,x"]), &["--lambda 'x' is no number"]);
     assert_error(&run(&["--lambda", "1,1"]), &["--lambda names 1 twice"]);
     assert_error(&run(&["--seeds", "0"]), &["--seeds 0"]);
@@ -233,4 +234,22 @@ fn what_cannot_be_asked_is_one_line() {
     let no_column = fs::read_to_string(folder.at("train.tsv")).unwrap().replacen("truth", "evidence", 1);
     fs::write(folder.at("train.tsv"), no_column).unwrap();
     assert_error(&run(&[]), &["no column 'truth'"]);
+}
+
+/// The same rows in a table without a header, cut elsewhere, come to the same.
+#[test]
+fn tables_may_lack_a_header_and_be_cut_elsewhere() {
+    let folder = Folder::of("pronoun", &SHORT);
+    let words = ["--kind", "none", "--impermissible", "he,him,his,himself,she,her,hers,herself"];
+    let quick = ["--lambda", "1", "--seeds", "1", "--texts", "0", "--epochs", "2", "--embedding", "8"];
+    let args = [&words[..], &quick].concat();
+    let usual = folder.report(&args);
+    for name in ["train.tsv", "dev.tsv"] {
+        let rows = fs::read_to_string(folder.at(name)).unwrap();
+        let cells = |line: &str| line.split('\t').take(2).collect::<Vec<_>>().join("|");
+        let bare: Vec<String> = rows.lines().skip(1).map(cells).collect();
+        fs::write(folder.at(name), bare.join("\n") + "\n").unwrap();
+    }
+    let found = folder.report(&[&args[..], &["--no-header", "--delimiter", "|"]].concat());
+    assert_eq!(item(&found, "arms")["rows"], item(&usual, "arms")["rows"]);
 }

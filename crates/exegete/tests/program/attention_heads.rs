@@ -1,7 +1,7 @@
 //! `exegete attention heads`, `norms` and `words`: items of known shape, and what cannot be looked at.
 
-use crate::harness::{assert_error, exegete, golden};
-use exegete_testkit::write_toy_attention;
+use crate::harness::{assert_error, exegete, golden, killed_after};
+use exegete_testkit::{write_planted_heads, write_toy_attention};
 use serde_json::Value;
 use std::fs;
 
@@ -70,7 +70,26 @@ fn norms_are_told_by_layer_and_head() {
         let sum: f64 = of_first.iter().map(|row| row[column].as_f64().unwrap()).sum();
         assert!((sum - 1.0).abs() < 1e-4, "column {column}: {sum}");
     }
-    assert_eq!(rows(&found, "pairs").len(), 2_000);
+    // Nine heads and all pairs of both texts, which are fewer than the most.
+    let all = rows(&found, "pairs").len();
+    assert!(all.is_multiple_of(9) && (9..20_000).contains(&all), "{all}");
+    assert_eq!(rows(&found, "spearman").len(), 9);
+    let heads = rows(&found, "heads");
+    let spearman = |layer: f64, head: f64, category: &str| {
+        let of = |row: &&Value| row[0] == layer && row[1] == head && row[2] == category;
+        heads.iter().find(of).unwrap()[5].clone()
+    };
+    for row in rows(&found, "spearman") {
+        let (layer, head) = (row[0].as_f64().unwrap(), row[1].as_f64().unwrap());
+        assert_eq!(row[2], spearman(layer, head, "all"), "{row}");
+    }
+    let many = folder.write("many.txt", &"a warm and good film .\nanother one , and another\n".repeat(40));
+    let found = report(&["attention", "norms", "--model", &golden("bert-sequence"), "--input", &many]);
+    assert_eq!(rows(&found, "pairs").len(), 20_000);
+    // The figure stands where the weights of all pairs do not fit.
+    let small =
+        ["attention", "norms", "--model", &golden("bert-sequence"), "--input", &many, "--memory", "10KB"];
+    assert_error(&exegete(&small), &["80 texts in 9 heads", "KiB", "--memory allows 9.8 KiB", "--limit"]);
 }
 
 #[test]
@@ -82,6 +101,14 @@ fn words_are_told_with_their_polarity() {
     assert_eq!(words, ["a", "c", "b"]);
     let a = rows(&found, "words").iter().find(|row| row["word"] == "a").unwrap();
     assert!((a["polarity"].as_f64().unwrap() - 0.5).abs() < 1e-5 && a["count"] == 6, "{a}");
+    assert_eq!(rows(&found, "correlation")[0], serde_json::json!([null, 0.0]), "none has ten places");
+    // |polarity| .5, 1.75, .25, .5, 2 and attention .354, -.707, 0, -.354, -1.061: ranks 2.5 4 1 2.5 5 and 5 2 4 3 1.
+    let many = folder.write("many.txt", &TEXTS.repeat(10));
+    let found =
+        report(&["attention", "words", "--model", &folder.at("toy"), "--input", &many, "--min-count", "55"]);
+    assert_eq!(rows(&found, "words").len(), 2, "all words with ten places count, whatever is listed");
+    let [spearman, words] = [0, 1].map(|at| rows(&found, "correlation")[0][at].as_f64().unwrap());
+    assert!((spearman + 8.0 / 95f64.sqrt()).abs() < 1e-9 && words == 5.0, "{spearman} {words}");
 }
 
 #[test]
@@ -101,5 +128,83 @@ fn what_cannot_be_looked_at_is_one_line() {
     ];
     for (args, words) in cases {
         assert_error(&exegete(&[&["attention"], args].concat()), words);
+    }
+}
+
+/// Heads whose weights were written by hand are what they were made to be.
+#[test]
+fn planted_heads_are_found() {
+    let folder = Folder::new();
+    let planted = folder.at("planted");
+    write_planted_heads(std::path::Path::new(&planted)).unwrap();
+    let texts = folder.write("texts.txt", "a warm and good film .\nanother one , and another was good\n");
+    let args = ["attention", "heads", "--model", &planted, "--input", &texts, "--disable", "none"];
+    let found = report(&args);
+    let head = |head: usize| {
+        rows(&found, "heads").iter().find(|row| row["layer"] == 0 && row["head"] == head).unwrap()
+    };
+    assert_eq!([&head(0)["pattern"], &head(0)["detail"]], ["diagonal", "previous"], "{}", head(0));
+    assert_eq!([&head(1)["pattern"], &head(1)["token"]], ["vertical", "[SEP]"], "{}", head(1));
+    assert_eq!([&head(2)["pattern"], &head(2)["detail"]], ["heterogeneous", "broad"], "{}", head(2));
+    let number = |at: usize, field: &str| head(at)[field].as_f64().unwrap();
+    assert!((number(0, "distance") - 1.0).abs() < 1e-3 && number(0, "entropy") < 1e-3, "{}", head(0));
+    assert!(number(1, "markers") > 0.999 && (number(2, "relative_entropy") - 1.0).abs() < 1e-3);
+}
+
+/// Kills a run once it has kept so many steps of all that it takes, lets it go on, and holds it against one that was not killed.
+fn goes_on(folder: &Folder, args: &[&str], steps: usize, all: usize) {
+    let (whole, out) = (folder.at("whole.json"), folder.at("out.json"));
+    let common = [args, &["--threads", "1", "--format", "json", "-o"]].concat();
+    let first = exegete(&[&common[..], &[&whole]].concat());
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    let kept = killed_after(&[&common[..], &[&out]].concat(), &out, steps);
+    assert!((steps..all).contains(&kept), "{kept} of {all} steps");
+    let second = exegete(&[&common[..], &[&out]].concat());
+    assert_eq!(second.code, 0, "{}", second.stderr);
+    assert!(second.stderr.contains(&format!("going on after {kept} finished steps")), "{}", second.stderr);
+    let items =
+        |path: &str| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap()["items"].clone();
+    assert_eq!(items(&out), items(&whole));
+    assert!(!fs::exists(folder.at("out.json.unfinished")).unwrap());
+}
+
+#[test]
+fn killed_heads_go_on() {
+    let folder = Folder::new();
+    let trees = folder.write("trees.conllu", &TREE.repeat(640));
+    let bert = golden("bert-sequence");
+    let args = ["attention", "heads", "--model", &bert, "--conllu", &trees];
+    // Forty steps each for the survey and the relations, then one a text.
+    goes_on(&folder, &args, 90, 720);
+}
+
+#[test]
+fn killed_norms_go_on() {
+    let folder = Folder::new();
+    let texts =
+        folder.write("texts.txt", &"a warm and good film .\nanother one , and another\n".repeat(4000));
+    let args = ["attention", "norms", "--model", &golden("bert-sequence"), "--input", &texts];
+    goes_on(&folder, &args, 3, 500);
+}
+
+#[test]
+fn killed_words_go_on() {
+    let folder = Folder::new();
+    let texts = folder.write("texts.txt", &TEXTS.repeat(8000));
+    let args = ["attention", "words", "--model", &folder.at("toy"), "--input", &texts];
+    goes_on(&folder, &args, 3, 500);
+}
+
+#[test]
+fn tables_may_lack_a_header_and_be_cut_elsewhere() {
+    let folder = Folder::new();
+    let (toy, bert) = (folder.at("toy"), golden("bert-sequence"));
+    let table = folder.write("texts.csv", "1;a b c d e\n2;e d c b a a b\n");
+    let more = ["--input", &table, "--no-header", "--delimiter", ";", "--text-column", "2"];
+    for (command, model) in [("heads", &bert), ("norms", &bert), ("words", &toy)] {
+        let own: &[&str] = if command == "words" { &["--min-count", "2"] } else { &[] };
+        let found = report(&[&["attention", command, "--model", model], &more[..], own].concat());
+        let request = &found["request"];
+        assert_eq!((&request["no_header"], &request["delimiter"]), (&true.into(), &";".into()), "{command}");
     }
 }

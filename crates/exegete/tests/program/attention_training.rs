@@ -100,7 +100,8 @@ fn models_are_trained_beside_a_small_one() {
     );
 }
 
-/// A transformer is fine-tuned again from its own start, and its word weights guide a small model.
+/// A transformer is fine-tuned again from its own start, also with equal weights in the rows that are tested, and its word
+/// weights guide a small model.
 #[test]
 fn a_transformer_is_trained_again_and_guides() {
     let folder = Folder::new();
@@ -115,13 +116,31 @@ fn a_transformer_is_trained_again_and_guides() {
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     let rows = item(&report, "training")["rows"].as_array().unwrap();
     let arms: Vec<&str> = rows.iter().map(|row| row[0].as_str().unwrap()).collect();
-    let twice = ["base", "guide_uniform", "guide_trained", "guide_base"];
+    let twice = ["base", "uniform", "guide_uniform", "guide_trained", "guide_base"];
     assert_eq!(arms, twice.iter().flat_map(|&arm| [arm; 2]).collect::<Vec<_>>());
     assert!(rows[1][5].as_f64().unwrap() > 1e-6, "another seed has other weights: {}", rows[1]);
-    let guided = rows[6][5].as_f64().unwrap();
+    let guided = rows[8][5].as_f64().unwrap();
     assert!(guided < 1e-6, "the guide has the weights of the words: {guided}");
+    // Equal weights are the same ones whatever was learned, and those of the guide that sees them.
+    let even: Vec<f64> = rows[2..6].iter().map(|row| row[5].as_f64().unwrap()).collect();
+    assert!(even[0] > 1e-6 && even.iter().all(|jsd| (jsd - even[0]).abs() < 1e-6), "{even:?}");
+    assert_ne!(rows[2][4], rows[3][4], "two seeds answer differently");
+    let differences = item(&report, "training_differences")["rows"].to_string();
+    assert!(differences.contains("uniform"), "{differences}");
     let refused = item(&report, "refused")["rows"].as_array().unwrap();
-    assert_eq!([&refused[0][0], &refused[1][0]], ["uniform", "adversarial_training"]);
+    assert_eq!((refused.len(), &refused[0][0]), (1, &json!("adversarial_training")));
+    // Other heads and rows have other equal weights; what is tested is made equal there.
+    let run = folder.test(
+        "bert",
+        &[
+            "--only", "uniform", "--seeds", "1", "--layer", "1", "--head", "0", "--row", "mean", "--format",
+            "json",
+        ],
+    );
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let rows = item(&report, "training")["rows"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| &row[0]).collect::<Vec<_>>(), ["base", "uniform"]);
 }
 
 /// A run that is killed goes on after the last model that was done, and comes to the same.

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// What one run of the program did.
 pub(crate) struct Run {
@@ -48,6 +49,28 @@ fn run(folder: &Path, args: &[&str], stdin: &[u8]) -> Run {
     };
     requests_fit(&run.stdout);
     run
+}
+
+/// Starts the program and kills it as soon as it has kept so many finished lines beside its output; how many it had then.
+pub(crate) fn killed_after(args: &[&str], output: &str, lines: usize) -> usize {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_exegete"));
+    let quiet = program.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let (mut child, begun) = (quiet.spawn().unwrap(), Instant::now());
+    // The first line says which run it is; the last may be half written.
+    let journal = format!("{output}.unfinished");
+    let kept = || {
+        let bytes = fs::read(&journal).unwrap_or_default();
+        bytes.iter().filter(|&&byte| byte == b'\n').count().saturating_sub(1)
+    };
+    while kept() < lines {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before it could be killed");
+        assert!(begun.elapsed() < Duration::from_secs(120), "nothing is kept");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!Path::new(output).exists(), "the run ended before it could be killed");
+    kept()
 }
 
 /// Every request in every report that a test sees fits the schema of its command.

@@ -44,7 +44,20 @@ pub fn look(
     texts: &[TestedText],
     slopes: bool,
 ) -> Result<Vec<SeenText>> {
-    let rows: Vec<Row> = texts.iter().map(|text| Row::new(text.encoded.clone())).collect();
+    look_under(model, driver, place, texts, vec![Vec::new(); texts.len()], slopes)
+}
+
+/// The same of texts that are each read under some edits.
+pub fn look_under(
+    model: &dyn Model,
+    driver: &Driver,
+    place: &Place,
+    texts: &[TestedText],
+    edits: Vec<Vec<Edit>>,
+    slopes: bool,
+) -> Result<Vec<SeenText>> {
+    let row = |(text, edits): (&TestedText, Vec<Edit>)| Row { edits, ..Row::new(text.encoded.clone()) };
+    let rows: Vec<Row> = texts.iter().zip(edits).map(row).collect();
     let seen = driver.read_all(model, &rows, &Looking { place, slopes })?;
     let each = texts.iter().zip(seen);
     Ok(each.map(|(text, seen)| seen.look(place, text)).collect())

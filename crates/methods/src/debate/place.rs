@@ -65,6 +65,11 @@ impl Place {
             )));
         };
         match (&last.axes[..], choice) {
+            ([Axis::Target, ..], _) => Err(Error::Unsupported(format!(
+                "{name} is a seq2seq model, whose attention ({}) is another for each word that it writes; `attention test` is for models \
+                 that classify, `attention deceive --kind seq2seq` for these",
+                last.site
+            ))),
             (
                 [Axis::Head(count), Axis::Token, Axis::Token],
                 PlaceChoice { words_of_sentences: false, .. },
@@ -168,6 +173,16 @@ impl Place {
         Edit { site: self.site, at, change: Change::Set(Array { shape, data }) }
     }
 
+    /// The edit that gives every word of a transformer's text the same weight, whatever the model works out: tokens of no word
+    /// keep the share that one of all tokens has, and a word's share is spread evenly over its tokens.
+    pub fn evened(&self, encoded: &Encoded, parts: &Parts) -> Edit {
+        let count = match &self.kind {
+            PlaceKind::Heads { heads, .. } => heads.len() * self.rows_read(encoded).len(),
+            _ => 1,
+        };
+        self.edit(&vec![even_row(encoded.len(), &parts.places); count], encoded)
+    }
+
     /// The slopes at the rows that are read, from those at the whole site.
     pub fn slopes_of_rows(&self, slopes: &Array, encoded: &Encoded, parts: &Parts) -> Vec<Vec<f64>> {
         self.spread(std::slice::from_ref(slopes), encoded, parts).rows
@@ -183,6 +198,17 @@ impl Place {
             _ => vec![0],
         }
     }
+}
+
+/// Weights of so many tokens that are the same for every word, and sum to 1.
+fn even_row(tokens: usize, words: &[Vec<usize>]) -> Vec<f64> {
+    let mut row = vec![1.0 / tokens as f64; tokens];
+    let inside: usize = words.iter().map(Vec::len).sum();
+    let each = inside as f64 / tokens as f64 / words.len().max(1) as f64;
+    for word in words {
+        word.iter().for_each(|&token| row[token] = each / word.len() as f64);
+    }
+    row
 }
 
 fn heads(weights: &[&SiteInfo], count: usize, choice: &PlaceChoice) -> Result<Place> {
@@ -255,4 +281,18 @@ fn sentences(encoded: &Encoded) -> Parts {
     let places = (0..ranges.len()).map(|s| vec![s]).collect();
     let tokens = ranges.into_iter().map(Iterator::collect).collect();
     Parts { names, tokens, removed, places, words }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exegete_testkit::{Of, close};
+
+    /// \[CLS\] x ##y z \[SEP\]: markers have a fifth each, the two words share the rest.
+    #[test]
+    fn equal_weights_are_those_of_words() {
+        let row = even_row(5, &[vec![1, 2], vec![3]]);
+        close("row", &row, &[0.2, 0.15, 0.15, 0.3, 0.2], Of::Size(1.0), 1e-12);
+        close("no word", &even_row(2, &[]), &[0.5, 0.5], Of::Size(1.0), 1e-12);
+    }
 }

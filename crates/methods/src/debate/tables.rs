@@ -236,7 +236,7 @@ impl Summary<'_> {
         let mut table = made(
             "removed",
             &format!("The share of {} that must go before the answer flips", self.noun),
-            &["ranking", "median", "lower", "upper", "q1", "q3", "undecided"],
+            &["ranking", "median", "lower", "upper", "q1", "q3", "whisker_low", "whisker_high", "undecided"],
         );
         let shares: Vec<_> = self.records.iter().filter_map(|record| record.share).collect();
         let counted: Vec<[f64; 4]> = shares.iter().filter_map(super::ErasureShares::counted).collect();
@@ -246,10 +246,10 @@ impl Summary<'_> {
                 Cell::Interval { value, lower, upper } => [value, lower, upper].map(Cell::Number),
                 _ => [Cell::Empty, Cell::Empty, Cell::Empty],
             };
-            let quarter = |share: f64, values: &mut [f64]| {
-                if values.is_empty() { Cell::Empty } else { Cell::Number(quantile(values, share)) }
+            let quarters = match tukey(&mut values) {
+                Some(found) => found.map(Cell::Number),
+                None => [const { Cell::Empty }; 4],
             };
-            let quarters = [quarter(0.25, &mut values), quarter(0.75, &mut values)];
             let decided = |found: &&super::ErasureShares| found.counted().is_some() && found.0[at].is_none();
             let undecided = Cell::Number(shares.iter().filter(decided).count() as f64);
             let row = [Cell::Word(ranking.to_owned())].into_iter().chain(median).chain(quarters);
@@ -260,9 +260,28 @@ impl Summary<'_> {
             shares.len() - counted.len(),
             shares.len()
         ));
+        table
+            .notes
+            .push("whiskers: the smallest and the largest share within 1.5 times q3 − q1 of the box".into());
         table.pictures.push(pictures::boxes());
         table
     }
+}
+
+/// Whiskers reach to the furthest value within so many heights of the box, as Tukey drew them.
+const WITHIN: f64 = 1.5;
+
+/// The quartiles below and above, and the ends of the whiskers; none of nothing.
+fn tukey(values: &mut [f64]) -> Option<[f64; 4]> {
+    if values.is_empty() {
+        return None;
+    }
+    let [lower, upper] = [0.25, 0.75].map(|share| quantile(values, share));
+    let reach = WITHIN * (upper - lower);
+    let inside = values.iter().copied().filter(|value| (lower - reach..=upper + reach).contains(value));
+    // Quartiles that lie between two values can have none within: the whisker is then the side of the box.
+    let (low, high) = inside.fold((lower, upper), |(low, high), value| (low.min(value), high.max(value)));
+    Some([lower, upper, low, high])
 }
 
 fn made(name: &str, title: &str, columns: &[&str]) -> Table {
@@ -275,4 +294,16 @@ fn share<T>(of: &[T], holds: impl Fn(&T) -> bool) -> Cell {
         return Cell::Empty;
     }
     Cell::Number(of.iter().filter(|value| holds(value)).count() as f64 / of.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whiskers_end_at_the_furthest_value_within() {
+        assert_eq!(tukey(&mut [1.0, 2.0, 3.0, 4.0, 100.0]), Some([2.0, 4.0, 1.0, 4.0]));
+        assert_eq!(tukey(&mut [0.2, 0.2]), Some([0.2; 4]));
+        assert_eq!(tukey(&mut []), None);
+    }
 }

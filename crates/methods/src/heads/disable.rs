@@ -4,6 +4,7 @@
 use super::HeadGrid;
 use crate::debate::distance::{largest, softmax};
 use exegete_core::{Array, Change, Driver, Edit, Encoded, Model, Outputs, Pick, Result, Role, Row};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// How a head is disabled.
@@ -42,7 +43,7 @@ impl HeadOff {
 }
 
 /// What one text loses without each head.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TextLoss {
     /// The change of being right, −1, 0 or 1, one a head.
     pub right: Vec<f64>,

@@ -3,12 +3,13 @@
 
 use super::TokenPlaces;
 use exegete_core::Array;
+use serde::{Deserialize, Serialize};
 
 /// Divergences of all pairs of heads, summed over texts.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeadDivergence {
     heads: usize,
-    /// One a pair (a, b), in nats; both halves.
+    /// One a pair a < b, in nats: those of the first head first.
     sums: Vec<f64>,
     texts: usize,
 }
@@ -16,7 +17,7 @@ pub struct HeadDivergence {
 impl HeadDivergence {
     /// Of so many heads, before any text.
     pub fn new(heads: usize) -> Self {
-        Self { heads, sums: vec![0.0; heads * heads], texts: 0 }
+        Self { heads, sums: vec![0.0; heads * heads.saturating_sub(1) / 2], texts: 0 }
     }
 
     /// Adds a text by its maps, one \[N, T, T\] a layer.
@@ -28,23 +29,34 @@ impl HeadDivergence {
             let row = |head: usize| &heads[head][i * tokens..][..tokens];
             let entropies: Vec<f64> =
                 (0..self.heads).map(|head| entropy(row(head).iter().copied())).collect();
+            let mut sums = self.sums.iter_mut();
             for a in 0..self.heads {
-                for b in a + 1..self.heads {
+                for (b, sum) in (a + 1..self.heads).zip(&mut sums) {
                     let middle = row(a).iter().zip(row(b)).map(|(a, b)| 0.5 * (a + b));
                     // JSD = H(m) − (H(a) + H(b))/2, which rounding can leave below nothing.
                     let jsd = (entropy(middle) - 0.5 * (entropies[a] + entropies[b])).max(0.0);
-                    self.sums[a * self.heads + b] += share * jsd;
-                    self.sums[b * self.heads + a] += share * jsd;
+                    *sum += share * jsd;
                 }
             }
         }
         self.texts += 1;
     }
 
+    /// Adds the texts of another sum over the same heads.
+    pub fn join(&mut self, other: &Self) {
+        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, own)| *sum += own);
+        self.texts += other.texts;
+    }
+
     /// The mean over texts for each pair, a list for each head.
     pub fn matrix(&self) -> Vec<Vec<f64>> {
-        let mean = |sum: &f64| sum / self.texts.max(1) as f64;
-        self.sums.chunks(self.heads.max(1)).map(|row| row.iter().map(mean).collect()).collect()
+        let mut matrix = vec![vec![0.0; self.heads]; self.heads];
+        let pairs = (0..self.heads).flat_map(|a| (a + 1..self.heads).map(move |b| (a, b)));
+        for ((a, b), sum) in pairs.zip(&self.sums) {
+            let mean = sum / self.texts.max(1) as f64;
+            (matrix[a][b], matrix[b][a]) = (mean, mean);
+        }
+        matrix
     }
 }
 

@@ -10,25 +10,30 @@ use crate::Stream;
 use crate::statistics::interval::{Interval, bootstrap, mean};
 use exegete_core::Array;
 use exegete_core::report::{Cell, Item, Picture, ReportRow, Rows, Shape, Table};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Patterns and divergences of all heads over a corpus.
 #[derive(Debug, Clone)]
 pub struct HeadSurvey {
     grid: HeadGrid,
+    found: HeadFindings,
+}
+
+/// What some texts show of all heads, summed up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HeadFindings {
     habits: Vec<HeadHabits>,
     divergence: HeadDivergence,
     importance: Vec<f64>,
     attributed: usize,
 }
 
-impl HeadSurvey {
-    /// Of the heads of a model, before any text.
-    pub fn new(grid: &HeadGrid) -> Self {
-        let count = grid.count();
-        let habits = vec![HeadHabits::default(); count];
-        let divergence = HeadDivergence::new(count);
-        Self { grid: grid.clone(), habits, divergence, importance: vec![0.0; count], attributed: 0 }
+impl HeadFindings {
+    /// Of so many heads, before any text.
+    pub fn new(heads: usize) -> Self {
+        let (habits, importance) = (vec![HeadHabits::default(); heads], vec![0.0; heads]);
+        Self { habits, divergence: HeadDivergence::new(heads), importance, attributed: 0 }
     }
 
     /// Adds a text by its maps.
@@ -43,6 +48,22 @@ impl HeadSurvey {
         self.importance.iter_mut().zip(importance).for_each(|(sum, own)| *sum += own);
         self.attributed += 1;
     }
+}
+
+impl HeadSurvey {
+    /// Of the heads of a model, before any text.
+    pub fn new(grid: &HeadGrid) -> Self {
+        Self { grid: grid.clone(), found: HeadFindings::new(grid.count()) }
+    }
+
+    /// Adds what some texts show.
+    pub fn add(&mut self, texts: &HeadFindings) {
+        let HeadFindings { habits, divergence, importance, attributed } = &mut self.found;
+        habits.iter_mut().zip(&texts.habits).for_each(|(sum, own)| sum.add(own));
+        divergence.join(&texts.divergence);
+        importance.iter_mut().zip(&texts.importance).for_each(|(sum, own)| *sum += own);
+        *attributed += texts.attributed;
+    }
 
     /// The rows `heads` and the table `jsd`.
     pub fn items(&self) -> Vec<Item> {
@@ -50,7 +71,7 @@ impl HeadSurvey {
     }
 
     fn heads(&self) -> Rows {
-        let matrix = self.divergence.matrix();
+        let matrix = self.found.divergence.matrix();
         let row = |(index, habits): (usize, &HeadHabits)| {
             let ((layer, head), pattern) = (self.grid.place(index), habits.pattern());
             let row = ReportRow::default()
@@ -63,16 +84,16 @@ impl HeadSurvey {
                 .with("relative_entropy", habits.mean(habits.relative_entropy))
                 .with("distance", json!(habits.distance()))
                 .with("markers", habits.special());
-            let row = match self.attributed {
+            let row = match self.found.attributed {
                 0 => row,
-                texts => row.with("importance", self.importance[index] / texts as f64),
+                texts => row.with("importance", self.found.importance[index] / texts as f64),
             };
             row.with("jsd", json!(matrix[index]))
         };
         Rows {
             name: "heads".to_owned(),
             title: "Where each head looks".to_owned(),
-            rows: self.habits.iter().enumerate().map(row).collect(),
+            rows: self.found.habits.iter().enumerate().map(row).collect(),
             notes: vec![
                 "means over the rows of the text's own tokens, then over texts; entropy in nats, relative to the largest that there can be; distance in tokens, among the text's own; markers: the weight on special tokens".to_owned(),
                 "diagonal: at least .5 on one neighbour; vertical: at least .6 on markers, or on full stops and commas; block: within one text of a pair; broad: relative entropy of at least .78".to_owned(),
@@ -83,7 +104,8 @@ impl HeadSurvey {
     }
 
     fn pictures(&self) -> Vec<Picture> {
-        let importance = (self.attributed > 0).then_some(("importance: largest attribution", "importance"));
+        let importance =
+            (self.found.attributed > 0).then_some(("importance: largest attribution", "importance"));
         let grids = [
             ("relative entropy of each head", "relative_entropy"),
             ("distance of what each head looks at, in tokens", "distance"),
@@ -95,7 +117,7 @@ impl HeadSurvey {
     /// How many heads of each pattern there are, by layer.
     fn patterns(&self) -> Table {
         let classes = ["diagonal", "vertical", "vertical+diagonal", "block", "heterogeneous"];
-        let found: Vec<&str> = self.habits.iter().map(|habits| habits.pattern().class).collect();
+        let found: Vec<&str> = self.found.habits.iter().map(|habits| habits.pattern().class).collect();
         let row = |(layer, heads): (usize, &[&str])| {
             let count = |class: &&str| Cell::Number(heads.iter().filter(|own| *own == class).count() as f64);
             std::iter::once(Cell::Number(layer as f64)).chain(classes.iter().map(count)).collect()
@@ -111,7 +133,7 @@ impl HeadSurvey {
     }
 
     fn jsd(&self) -> Table {
-        let matrix = self.divergence.matrix();
+        let matrix = self.found.divergence.matrix();
         let points = scaled(&matrix);
         let row = |(index, own): (usize, &Vec<f64>)| {
             let (layer, head) = self.grid.place(index);
@@ -233,7 +255,7 @@ pub fn disabled_table(losses: &[TextLoss], grid: &HeadGrid, how: HeadOff, labels
     table
 }
 
-/// The tables `layers` and `heads` and the rows `pairs` of norms.
+/// The tables `layers`, `correlation`, `spearman` and `heads` and the rows `pairs` of norms.
 pub fn norm_items(survey: &NormSurvey, grid: &HeadGrid, pairs: usize, seed: u64) -> Vec<Item> {
     let mut layers = made(
         "layers",
@@ -267,6 +289,7 @@ pub fn norm_items(survey: &NormSurvey, grid: &HeadGrid, pairs: usize, seed: u64)
     vec![
         Item::Table(layers),
         Item::Table(correlation),
+        Item::Table(norm_grid(survey, grid, &found)),
         Item::Table(heads),
         Item::Rows(norm_pairs(survey, grid, pairs, seed)),
     ]
@@ -286,6 +309,28 @@ fn norm_correlations(survey: &NormSurvey, by_head: &[Vec<Option<f64>>]) -> Table
         table.rows.push(vec![Cell::Word(name.to_owned()), value, Cell::Number(found.len() as f64)]);
     }
     table.notes.push("published of BERT-base: negative, strongest on [SEP] (≈ −.7), about 0 on other words (Kobayashi and others, 2020)".to_owned());
+    table
+}
+
+/// ρ of every head, a row a head, for the grids: all pairs first, then each category.
+fn norm_grid(survey: &NormSurvey, grid: &HeadGrid, by_head: &[Vec<Option<f64>>]) -> Table {
+    let kinds = survey.categories.len();
+    let names: Vec<&str> = std::iter::once(ALL).chain(survey.categories.iter().map(String::as_str)).collect();
+    let mut table =
+        made("spearman", "Spearman of α and ‖f(x)‖, by head", &[&["layer", "head"][..], &names].concat());
+    for (index, found) in by_head.iter().enumerate() {
+        let (layer, head) = grid.place(index);
+        let cells = std::iter::once(kinds).chain(0..kinds).map(|at| found[at]);
+        let cells = cells.map(|value| value.map_or(Cell::Empty, Cell::Number));
+        let place = [layer, head].map(|place| Cell::Number(place as f64));
+        table.rows.push(place.into_iter().chain(cells).collect());
+    }
+    table.notes.push("empty: all weights or all lengths there are the same".to_owned());
+    let title = |name: &str| match name {
+        ALL => "Spearman of α and ‖f(x)‖".to_owned(),
+        name => format!("the same where {name} is looked at"),
+    };
+    table.pictures = names.iter().map(|name| grid_of(&title(name), name)).collect();
     table
 }
 
@@ -327,7 +372,7 @@ fn norm_pairs(survey: &NormSurvey, grid: &HeadGrid, count: usize, seed: u64) -> 
         name: "pairs".to_owned(),
         title: "Some pairs of tokens: the weight, and the length of the vector that it weighs".to_owned(),
         rows: pairs.iter().map(row).collect(),
-        notes: vec!["drawn evenly over all heads and pairs of tokens".to_owned()],
+        notes: vec![format!("at most {count}, drawn evenly over all heads and pairs of tokens")],
         pictures: vec![Picture {
             title: "weight against the length of what is weighed".to_owned(),
             shape: Shape::Scatter,

@@ -4,11 +4,13 @@
 use crate::debate::look::{linear_heads, look};
 use crate::debate::{Place, TestedText};
 use crate::statistics::interval::{deviation, mean};
+use crate::statistics::spearman;
 use exegete_core::{Array, Driver, Error, Model, Pass, Plan, Readout, Result, Row, Site};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The two scores of one place of a word.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WordPlace {
     /// The word as the model's vocabulary has it.
     pub word: String,
@@ -148,6 +150,18 @@ pub fn words(places: &[WordPlace], least: usize) -> Vec<WordScores> {
     found
 }
 
+/// From so many places on a word counts in the correlation of its two scores.
+pub const CORRELATED_PLACES: usize = 10;
+
+/// Spearman's ρ of |polarity| and attention score among words with places enough, and how many these are; none where there is
+/// no polarity, or no order.
+pub fn correlation(words: &[WordScores]) -> (Option<f64>, usize) {
+    let often = words.iter().filter(|word| word.count >= CORRELATED_PLACES);
+    let pairs = often.filter_map(|word| Some((word.polarity?.abs(), word.attention)));
+    let (polarity, attention): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    (spearman(&polarity, &attention), polarity.len())
+}
+
 fn scores(word: &str, places: &[&WordPlace]) -> WordScores {
     let attention: Vec<f64> = places.iter().map(|place| place.attention).collect();
     let polarity: Option<Vec<f64>> = places.iter().map(|place| place.polarity).collect();
@@ -158,5 +172,28 @@ fn scores(word: &str, places: &[&WordPlace]) -> WordScores {
         count: places.len(),
         sd_attention: deviation(&attention),
         sd_polarity: polarity.as_deref().map(deviation),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequent_words_are_ranked_by_both_scores() {
+        let word = |polarity: f64, attention: f64, count: usize| WordScores {
+            word: String::new(),
+            attention,
+            polarity: Some(polarity),
+            count,
+            sd_attention: 0.0,
+            sd_polarity: None,
+        };
+        // The rare word would turn the order round; −3 speaks as loudly as 3.
+        let words = [word(0.1, 1.0, 10), word(-3.0, 3.0, 40), word(2.0, 2.0, 11), word(9.0, -9.0, 9)];
+        assert_eq!(correlation(&words), (Some(1.0), 3));
+        assert_eq!(correlation(&words[..1]), (None, 1));
+        let none = WordScores { polarity: None, ..words[0].clone() };
+        assert_eq!(correlation(&[none]), (None, 0));
     }
 }

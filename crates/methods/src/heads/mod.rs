@@ -18,6 +18,6 @@ pub mod pattern;
 mod projection;
 pub mod relations;
 
-pub use items::{HeadSurvey, disabled_table, norm_items, relations_table};
+pub use items::{HeadFindings, HeadSurvey, disabled_table, norm_items, relations_table};
 pub use maps::{HeadGrid, HeadMaps, TokenPlaces};
 pub use projection::HeadProjection;

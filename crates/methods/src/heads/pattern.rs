@@ -3,6 +3,7 @@
 //! head broad from 3.8 nats of ln 128 on.
 
 use super::TokenPlaces;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Texts with fewer words say little of where a head looks.
@@ -21,7 +22,7 @@ const BROAD: f64 = 0.78;
 const NEIGHBOURS: [(isize, &str); 3] = [(-1, "previous"), (0, "self"), (1, "next")];
 
 /// What one map shows: means over the rows of the text's own tokens.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeadHabits {
     /// On the token before, itself and the token after.
     pub neighbours: [f64; 3],

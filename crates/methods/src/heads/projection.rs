@@ -7,11 +7,12 @@ use exegete_core::{
 };
 use std::sync::Arc;
 
-/// W_O of each layer: \[H, H\], row by row, the rows of a head together.
+/// W_O of each layer: \[N·D, H\], row by row, the rows of a head together.
 pub struct HeadProjection {
     layers: Vec<Vec<f32>>,
-    width: usize,
     heads: usize,
+    /// D, the width of a head.
+    head_width: usize,
 }
 
 struct At(Site);
@@ -32,23 +33,29 @@ impl HeadProjection {
     /// Of a model, by runs of one of its texts.
     pub fn of(model: &dyn Model, driver: &Driver, grid: &HeadGrid, text: &Arc<Encoded>) -> Result<Self> {
         let sites = model.require_open()?.sites();
-        let (mut layers, mut width) = (Vec::new(), 0);
+        let (mut layers, mut head_width) = (Vec::new(), 0);
         for &site in &grid.sites {
             let [contexts, mixed] = [Role::Contexts, Role::Mixed].map(|role| sites.beside(site, role));
             let (contexts, mixed) = (contexts?, mixed?);
             let shape = sites.get(contexts)?.shape(text);
-            width = shape[1] * shape[2];
+            head_width = shape[2];
             layers.push(found(model, driver, [contexts, mixed], text, &shape)?);
         }
-        Ok(Self { layers, width, heads: grid.heads })
+        Ok(Self { layers, heads: grid.heads, head_width })
+    }
+
+    /// Of rows that are known: those of the first head first, each as wide as the state.
+    pub fn of_rows(layers: Vec<Vec<f32>>, heads: usize, head_width: usize) -> Self {
+        Self { layers, heads, head_width }
     }
 
     /// f_h(x_j) of each head for one token's values, as \[N, H\].
     pub fn moved(&self, layer: usize, values: &[f32]) -> Vec<Vec<f64>> {
-        let own = self.width / self.heads;
+        let (own, rows) = (self.head_width, &self.layers[layer]);
+        let width = rows.len() / (self.heads * own);
         let of = |head: usize| {
-            let mut sum = vec![0.0f64; self.width];
-            let rows = self.layers[layer].chunks(self.width).zip(values);
+            let mut sum = vec![0.0f64; width];
+            let rows = rows.chunks(width).zip(values);
             for (row, &value) in rows.skip(head * own).take(own) {
                 sum.iter_mut().zip(row).for_each(|(sum, &w)| *sum += f64::from(value) * f64::from(w));
             }
@@ -79,6 +86,6 @@ fn found(
     let mut outputs = driver.read_all(model, &rows, &At(mixed))?;
     let bias = outputs.remove(0);
     let mut all: Vec<f32> = outputs.iter().flat_map(|output| output.plus(&bias, -1.0).data).collect();
-    all.truncate(width * width);
+    all.truncate(width * (bias.len() / tokens));
     Ok(all)
 }

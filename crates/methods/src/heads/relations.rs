@@ -5,6 +5,7 @@
 use super::conllu::TreeSentence;
 use crate::Stream;
 use crate::statistics::interval::{Interval, bootstrap};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Rarer relations are left out.
@@ -54,7 +55,7 @@ pub fn predicted(weights: &[Vec<f64>], word: usize, direction: HeadDirection) ->
 }
 
 /// How many cases of a relation a sentence has, and how many of them each candidate gets right.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct SentenceCases {
     total: u16,
     /// Two a head (from the dependent, from the head), then one an offset.
@@ -62,7 +63,7 @@ struct SentenceCases {
 }
 
 /// Relations counted over sentences.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RelationCount {
     heads: usize,
     sentences: Vec<BTreeMap<String, SentenceCases>>,
@@ -128,6 +129,11 @@ impl RelationCount {
             }
         }
         self.sentences.push(found);
+    }
+
+    /// Adds the sentences of another count of the same heads behind its own.
+    pub fn join(&mut self, other: Self) {
+        self.sentences.extend(other.sentences);
     }
 
     /// How many sentences were counted.

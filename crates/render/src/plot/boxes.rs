@@ -26,8 +26,8 @@ struct Quartiles {
     beyond: Vec<f64>,
 }
 
-/// Boxes of `y`; where there is no `y`, of the columns q1, median and q3, with whiskers to min and max and the median's interval
-/// lower to upper where there are such columns.
+/// Boxes of `y`; where there is no `y`, of the columns q1, median and q3, with whiskers to whisker_low and whisker_high, or to min
+/// and max, and the median's interval lower to upper where there are such columns.
 pub(super) fn draw(picture: &Picture, source: Source<'_>, raw: &[Point]) -> Option<Plot> {
     let given = given(source);
     let as_points = Picture { y: Some("median".to_owned()), ..picture.clone() };
@@ -51,14 +51,23 @@ pub(super) fn draw(picture: &Picture, source: Source<'_>, raw: &[Point]) -> Opti
     let mut plot = strips.draw(&titled, 11.0, all.into_iter(), |strip, lane| {
         of(strip).map_or_else(String::new, |q| boxed(&q, strip.series, lane))
     })?;
-    plot.notes.push(key(picture.y.is_some()).to_owned());
+    let whiskers = source.column(WHISKERS[0]).iter().any(|cell| number(cell).is_some());
+    plot.notes.push(key(picture.y.is_some(), whiskers).to_owned());
     Some(plot)
 }
 
-fn key(raw: bool) -> &'static str {
-    match raw {
-        true => "box: middle half with its median; whiskers: the furthest within 1.5 boxes; marks: beyond",
-        false => "box: middle half with its median; the bar across the median is its 95 % interval",
+/// The columns of the ends of whiskers that reach as far as those of raw rows.
+const WHISKERS: [&str; 2] = ["whisker_low", "whisker_high"];
+
+fn key(raw: bool, whiskers: bool) -> &'static str {
+    match (raw, whiskers) {
+        (true, _) => {
+            "box: middle half with its median; whiskers: the furthest within 1.5 boxes; marks: beyond"
+        }
+        (false, true) => {
+            "box: middle half with its median; whiskers: the furthest within 1.5 boxes; the bar across the median is its 95 % interval"
+        }
+        (false, false) => "box: middle half with its median; the bar across the median is its 95 % interval",
     }
 }
 
@@ -66,13 +75,14 @@ fn key(raw: bool) -> &'static str {
 fn given(source: Source<'_>) -> Vec<Option<Quartiles>> {
     let column = |name: &str| source.column(name);
     let [q1, q3, min, max, lower, upper] = ["q1", "q3", "min", "max", "lower", "upper"].map(column);
+    let [low, high] = WHISKERS.map(column);
     let row = |(row, median): (usize, &exegete_core::report::Cell)| {
         let at = |column: &[exegete_core::report::Cell]| column.get(row).and_then(number);
         let median = reach(median)?;
         let (q1, q3) = (at(&q1)?, at(&q3)?);
         let own = |Reach { lower, upper, .. }: Reach| (lower < upper).then_some([lower, upper]);
         let beside = at(&lower).zip(at(&upper)).map(|(lower, upper)| [lower, upper]);
-        let ends = [at(&min).unwrap_or(q1), at(&max).unwrap_or(q3)];
+        let ends = [at(&low).or(at(&min)).unwrap_or(q1), at(&high).or(at(&max)).unwrap_or(q3)];
         Some(Quartiles {
             lower: q1,
             median: median.value,
@@ -121,6 +131,7 @@ fn boxed(q: &Quartiles, series: usize, lane: &Lane) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exegete_core::report::{Cell, Table};
 
     #[test]
     fn quartiles_lie_between_neighbours() {
@@ -128,5 +139,19 @@ mod tests {
         assert_eq!((found.lower, found.median, found.upper), (2.0, 3.0, 4.0));
         assert_eq!((found.ends, found.beyond), ([1.0, 4.0], vec![100.0]));
         assert_eq!(quartiles(&[7.0]).ends, [7.0, 7.0]);
+    }
+
+    #[test]
+    fn rows_may_say_how_far_whiskers_reach() {
+        let rows = [["a", "0.5", "0.4", "0.6", "0.1", "0.9"], ["b", "0.5", "0.4", "0.6", "", ""]];
+        let cell = |text: &str| text.parse().map_or(Cell::Empty, Cell::Number);
+        let table = Table {
+            columns: ["ranking", "median", "q1", "q3", WHISKERS[0], WHISKERS[1]].map(str::to_owned).to_vec(),
+            rows: rows.map(|row| row.map(cell).to_vec()).to_vec(),
+            ..Default::default()
+        };
+        let ends: Vec<[f64; 2]> =
+            given(Source::Table(&table)).into_iter().flatten().map(|q| q.ends).collect();
+        assert_eq!(ends, [[0.1, 0.9], [0.4, 0.6]]);
     }
 }

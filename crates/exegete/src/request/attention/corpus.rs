@@ -31,12 +31,33 @@ pub struct CorpusOptions {
     /// The folder of a model [default: the model for English sentiment that is part of the program].
     #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
+    /// Tables have no header: columns are numbered from 1, and the text is the first.
+    #[arg(long)]
+    pub no_header: bool,
+    /// What stands between the columns of a table, one character or tab [default: a tab in .tsv, a comma in .csv].
+    #[arg(long, value_name = "D")]
+    pub delimiter: Option<String>,
     /// Only the first texts of the file.
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
     /// The seed of everything random.
     #[arg(long, value_name = "N", default_value_t)]
     pub seed: u64,
+}
+
+impl CorpusOptions {
+    fn input(&self) -> TextInput {
+        let Self { input, text_column, pair_column, label_column, no_header, delimiter, .. } = self.clone();
+        TextInput {
+            input,
+            text_column,
+            pair_column,
+            label_column,
+            no_header,
+            delimiter,
+            ..TextInput::default()
+        }
+    }
 }
 
 /// A run over a corpus with its model open.
@@ -50,6 +71,11 @@ pub(super) struct CorpusRun<'a> {
     pub(super) driver: Driver,
     recorded: Vec<RecordedFile>,
     started: Instant,
+}
+
+/// What makes texts the same beside request and model: fields and labels, as they were read.
+pub(super) fn contents(texts: &[LabelledText]) -> Vec<String> {
+    texts.iter().map(|text| format!("{:?} {:?}", text.encoded.fields, text.label)).collect()
 }
 
 /// A text with its label, if it has any.
@@ -78,14 +104,8 @@ impl<'a> CorpusRun<'a> {
 
     /// The texts of `--input`, of which there must be one.
     pub(super) fn texts(&mut self, stop: &Stop) -> Result<Vec<LabelledText>> {
-        let CorpusOptions { input, text_column, pair_column, label_column, limit, .. } = self.options;
-        let texts = TextInput {
-            input: input.clone(),
-            text_column: text_column.clone(),
-            pair_column: pair_column.clone(),
-            label_column: label_column.clone(),
-            ..TextInput::default()
-        };
+        let limit = self.options.limit;
+        let texts = self.options.input();
         let mut source = TextReader::open_until(&texts, self.model.card().task, stop)?;
         let mut found = Vec::new();
         while limit.is_none_or(|limit| found.len() < limit)

@@ -51,6 +51,9 @@ pub struct AttentionDebateRequest {
     /// Tables have no header: columns are numbered from 1, the text is the first and the label the last.
     #[arg(long)]
     pub no_header: bool,
+    /// What stands between the columns of a table, one character or tab [default: a tab in .tsv, a comma in .csv].
+    #[arg(long, value_name = "D")]
+    pub delimiter: Option<String>,
     /// The class of F1 [default: the last].
     #[arg(long, value_name = "LABEL")]
     pub positive: Option<String>,
@@ -95,6 +98,7 @@ impl Default for AttentionDebateRequest {
             pair_column: None,
             label_column: None,
             no_header: false,
+            delimiter: None,
             positive: None,
             kinds: None,
             seeds: 5,
@@ -139,6 +143,7 @@ impl AttentionDebateRequest {
             ("--text-column", &self.text_column),
             ("--pair-column", &self.pair_column),
             ("--label-column", &self.label_column),
+            ("--delimiter", &self.delimiter),
         ];
         let named = columns.iter().find(|(_, column)| column.is_some()).map(|(flag, _)| *flag);
         let named = named.or(self.no_header.then_some("--no-header"));

@@ -33,6 +33,12 @@ pub struct AttentionDeceiveRequest {
     /// The column that holds the label [default: label].
     #[arg(long, value_name = "C")]
     pub label_column: Option<String>,
+    /// Tables have no header: columns are numbered from 1, the text is the first and the label the last.
+    #[arg(long)]
+    pub no_header: bool,
+    /// What stands between the columns of a table, one character or tab [default: a tab in .tsv, a comma in .csv].
+    #[arg(long, value_name = "D")]
+    pub delimiter: Option<String>,
     /// Train a small model: none, average, cnn, rnn, gru, lstm, atae, flan, or seq2seq.
     #[arg(long, value_name = "KIND", conflicts_with = "model")]
     pub kind: Option<String>,
@@ -108,6 +114,8 @@ impl Default for AttentionDeceiveRequest {
             text_column: None,
             pair_column: None,
             label_column: None,
+            no_header: false,
+            delimiter: None,
             kind: None,
             model: None,
             attention: None,
@@ -195,6 +203,12 @@ impl AttentionDeceiveRequest {
         if self.writes() && self.impermissible.as_deref() != Some("truth") {
             bail!(
                 "--kind seq2seq hides the source word that each target word comes from; give --impermissible truth and a column alignment"
+            );
+        }
+        if self.no_header && self.impermissible.as_deref() == Some("truth") {
+            bail!(
+                "--impermissible truth reads a column by its name, which --no-header says that there is none of; \
+                 name words, or give the tables a header"
             );
         }
         if self.impermissible.is_none() && self.join.is_none() {

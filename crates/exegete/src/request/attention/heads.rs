@@ -1,14 +1,15 @@
 //! The request of `exegete attention heads`: what each head of a transformer does over a corpus.
 
 use super::super::input::Lines;
-use super::super::{Listener, Notice, Resources, Stop, check_stop};
-use super::corpus::{CorpusOptions, CorpusRun, LabelledText};
+use super::super::{Listener, Notice, Resources, RunIdentity, Stop, check_stop};
+use super::corpus::{CorpusOptions, CorpusRun, LabelledText, contents};
+use super::{CorpusLook, Steps};
 use crate::methods::heads::conllu::{ConlluReader, TreeSentence};
 use crate::methods::heads::disable::{HeadOff, TextLoss, losses};
 use crate::methods::heads::pattern::LEAST_WORDS;
 use crate::methods::heads::relations::{RelationCount, word_weights};
 use crate::methods::heads::{
-    HeadGrid, HeadMaps, HeadSurvey, TokenPlaces, attribution, disabled_table, relations_table,
+    HeadFindings, HeadGrid, HeadMaps, HeadSurvey, TokenPlaces, attribution, disabled_table, relations_table,
 };
 use crate::report::{Item, Report};
 use crate::{Array, Encoded, Example, Label, Predictions, Row, Scores, Target};
@@ -60,6 +61,15 @@ pub enum HeadDisable {
 
 /// Looks at every head of a model.
 pub fn run(request: &AttentionHeadsRequest, stop: &Stop, tell: Listener<'_>) -> Result<Report> {
+    open(request, stop, tell)?.find(&mut Steps::unkept(), tell)
+}
+
+/// Checks the request, opens its model and reads its texts.
+pub fn open<'a>(
+    request: &'a AttentionHeadsRequest,
+    stop: &Stop,
+    tell: Listener<'_>,
+) -> Result<Box<dyn CorpusLook + 'a>> {
     if request.corpus.input.is_none() && request.conllu.is_none() {
         bail!("there are no texts; give them with --input FILE or --conllu FILE");
     }
@@ -73,41 +83,62 @@ pub fn run(request: &AttentionHeadsRequest, stop: &Stop, tell: Listener<'_>) -> 
         }
         _ => run.texts(stop)?,
     };
-    let asked = Asked { request, run, grid, tell };
-    asked.items(&texts, trees.as_deref())
+    let all = texts.len();
+    let is_long = |text: &LabelledText| TokenPlaces::of(&text.encoded).words >= LEAST_WORDS;
+    let texts: Vec<LabelledText> = texts.into_iter().filter(is_long).collect();
+    if texts.is_empty() {
+        bail!("no text is left: none of {all} has {LEAST_WORDS} words");
+    }
+    Ok(Box::new(HeadsLook { request, run, grid, gone: all - texts.len(), texts, trees }))
 }
 
-struct Asked<'a, 'b> {
+/// A checked request about heads.
+struct HeadsLook<'a> {
     request: &'a AttentionHeadsRequest,
     run: CorpusRun<'a>,
     grid: HeadGrid,
-    tell: Listener<'b>,
+    /// The texts that are long enough.
+    texts: Vec<LabelledText>,
+    /// How many were not.
+    gone: usize,
+    trees: Option<Vec<TreeSentence>>,
 }
 
-impl Asked<'_, '_> {
-    fn items(mut self, texts: &[LabelledText], trees: Option<&[TreeSentence]>) -> Result<Report> {
-        let long: Vec<&LabelledText> =
-            texts.iter().filter(|text| TokenPlaces::of(&text.encoded).words >= LEAST_WORDS).collect();
-        if long.is_empty() {
-            bail!("no text is left: none of {} has {LEAST_WORDS} words", texts.len());
-        }
-        let mut items = self.survey(&long)?;
-        if let (Some(Item::Rows(rows)), true) = (items.first_mut(), long.len() < texts.len()) {
-            let gone = texts.len() - long.len();
-            rows.notes
-                .push(format!("{gone} of {} texts left out: fewer than {LEAST_WORDS} words", texts.len()));
-        }
-        if let Some(trees) = trees {
-            items.push(self.relations(trees)?);
-        }
-        items.extend(self.disabled(&long)?);
-        Ok(self.run.report("attention heads", self.request, items))
+impl CorpusLook for HeadsLook<'_> {
+    fn identity(&self) -> Result<RunIdentity> {
+        let trees = self.trees.iter().flatten().map(|tree| format!("{tree:?}"));
+        let contents = contents(&self.texts).into_iter().chain(trees).collect::<Vec<_>>();
+        self.request.identity(self.run.model.card(), &contents)
     }
 
+    fn find(&self, steps: &mut Steps<'_>, tell: Listener<'_>) -> Result<Report> {
+        steps.say_going_on(tell);
+        let mut items = self.survey(steps, tell)?;
+        if let (Some(Item::Rows(rows)), true) = (items.first_mut(), self.gone > 0) {
+            let all = self.gone + self.texts.len();
+            rows.notes.push(format!("{} of {all} texts left out: fewer than {LEAST_WORDS} words", self.gone));
+        }
+        if let Some(trees) = &self.trees {
+            items.push(self.relations(trees, steps, tell)?);
+        }
+        items.extend(self.disabled(steps, tell)?);
+        Ok(self.run.report("attention heads", self.request, items))
+    }
+}
+
+/// What some sentences show of relations.
+#[derive(Serialize, Deserialize)]
+struct CountedTrees {
+    count: RelationCount,
+    /// How many could not be read as words.
+    cut: usize,
+}
+
+impl HeadsLook<'_> {
     /// Tells how far it is, and stops where it should.
-    fn going(&mut self, done: usize, of: usize) -> Result<()> {
+    fn going(&self, done: usize, of: usize, tell: Listener<'_>) -> Result<()> {
         check_stop(&self.run.driver.stop)?;
-        (self.tell)(Notice::Texts(done, of));
+        tell(Notice::Texts(done, of));
         Ok(())
     }
 
@@ -116,19 +147,25 @@ impl Asked<'_, '_> {
         Ok(self.run.driver.read_all(&*self.run.model, &rows, &HeadMaps(&self.grid))?)
     }
 
-    fn survey(&mut self, texts: &[&LabelledText]) -> Result<Vec<Item>> {
+    fn survey(&self, steps: &mut Steps<'_>, tell: Listener<'_>) -> Result<Vec<Item>> {
         let mut survey = HeadSurvey::new(&self.grid);
-        for (i, chunk) in texts.chunks(CHUNK_TEXTS).enumerate() {
-            self.going(i * CHUNK_TEXTS, texts.len())?;
-            let encoded: Vec<&Encoded> = chunk.iter().map(|text| &*text.encoded).collect();
-            for (maps, text) in self.maps(&encoded)?.iter().zip(chunk) {
-                survey.add(maps, &TokenPlaces::of(&text.encoded));
-                if self.request.importance {
-                    survey.add_importance(&self.importance(text)?);
-                }
-            }
+        for (i, chunk) in self.texts.chunks(CHUNK_TEXTS).enumerate() {
+            self.going(i * CHUNK_TEXTS, self.texts.len(), tell)?;
+            survey.add(&steps.step(|| self.findings(chunk))?);
         }
         Ok(survey.items())
+    }
+
+    fn findings(&self, texts: &[LabelledText]) -> Result<HeadFindings> {
+        let mut found = HeadFindings::new(self.grid.count());
+        let encoded: Vec<&Encoded> = texts.iter().map(|text| &*text.encoded).collect();
+        for (maps, text) in self.maps(&encoded)?.iter().zip(texts) {
+            found.add(maps, &TokenPlaces::of(&text.encoded));
+            if self.request.importance {
+                found.add_importance(&self.importance(text)?);
+            }
+        }
+        Ok(found)
     }
 
     fn importance(&self, text: &LabelledText) -> Result<Vec<f64>> {
@@ -147,26 +184,13 @@ impl Asked<'_, '_> {
         Ok(attribution::importance(&found, self.grid.heads))
     }
 
-    fn relations(&mut self, trees: &[TreeSentence]) -> Result<Item> {
-        let mut count = RelationCount::new(self.grid.count());
-        let mut cut = 0;
+    fn relations(&self, trees: &[TreeSentence], steps: &mut Steps<'_>, tell: Listener<'_>) -> Result<Item> {
+        let (mut count, mut cut) = (RelationCount::new(self.grid.count()), 0);
         for (i, chunk) in trees.chunks(CHUNK_TEXTS).enumerate() {
-            self.going(i * CHUNK_TEXTS, trees.len())?;
-            let mut kept = Vec::new();
-            for tree in chunk {
-                let text = self.run.encoded(&Example::text(tree.text.clone()))?;
-                match tokens_of(tree, &text.encoded) {
-                    Some(words) => kept.push((tree, text, words)),
-                    None => cut += 1,
-                }
-            }
-            let encoded: Vec<&Encoded> = kept.iter().map(|(_, text, _)| &*text.encoded).collect();
-            for (maps, (tree, text, words)) in self.maps(&encoded)?.iter().zip(&kept) {
-                let tokens = text.encoded.len();
-                let heads = maps.iter().flat_map(|map| map.data.chunks(tokens * tokens));
-                let weights: Vec<_> = heads.map(|map| word_weights(map, tokens, words)).collect();
-                count.add(tree, &weights);
-            }
+            self.going(i * CHUNK_TEXTS, trees.len(), tell)?;
+            let own = steps.step(|| self.counted(chunk))?;
+            count.join(own.count);
+            cut += own.cut;
         }
         let mut table = relations_table(&count.best(self.request.corpus.seed), &self.grid);
         table.notes.push(format!(
@@ -181,26 +205,47 @@ impl Asked<'_, '_> {
         Ok(Item::Table(table))
     }
 
-    fn disabled(&mut self, texts: &[&LabelledText]) -> Result<Option<Item>> {
+    fn counted(&self, trees: &[TreeSentence]) -> Result<CountedTrees> {
+        let mut found = CountedTrees { count: RelationCount::new(self.grid.count()), cut: 0 };
+        let mut kept = Vec::new();
+        for tree in trees {
+            let text = self.run.encoded(&Example::text(tree.text.clone()))?;
+            match tokens_of(tree, &text.encoded) {
+                Some(words) => kept.push((tree, text, words)),
+                None => found.cut += 1,
+            }
+        }
+        let encoded: Vec<&Encoded> = kept.iter().map(|(_, text, _)| &*text.encoded).collect();
+        for (maps, (tree, text, words)) in self.maps(&encoded)?.iter().zip(&kept) {
+            let tokens = text.encoded.len();
+            let heads = maps.iter().flat_map(|map| map.data.chunks(tokens * tokens));
+            let weights: Vec<_> = heads.map(|map| word_weights(map, tokens, words)).collect();
+            found.count.add(tree, &weights);
+        }
+        Ok(found)
+    }
+
+    fn disabled(&self, steps: &mut Steps<'_>, tell: Listener<'_>) -> Result<Option<Item>> {
         let how = match self.request.disable {
             HeadDisable::None => return Ok(None),
             HeadDisable::Zero => HeadOff::Zero,
             HeadDisable::Uniform => HeadOff::Uniform,
         };
-        let labels = self.labels(texts)?;
+        let labels = self.labels(&self.texts)?;
         let Some(labels) = labels else { return Ok(None) };
+        let CorpusRun { model, driver, .. } = &self.run;
         let mut found: Vec<TextLoss> = Vec::new();
-        for (text, label) in texts.iter().zip(&labels) {
-            self.going(found.len(), texts.len())?;
-            let CorpusRun { model, driver, .. } = &self.run;
-            found.push(losses(&**model, driver, &self.grid, how, (&text.encoded, *label))?);
+        for (text, label) in self.texts.iter().zip(&labels) {
+            self.going(found.len(), self.texts.len(), tell)?;
+            let loss = || Ok(losses(&**model, driver, &self.grid, how, (&text.encoded, *label))?);
+            found.push(steps.step(loss)?);
         }
         let labelled = labels.iter().all(Option::is_some);
         Ok(Some(Item::Table(disabled_table(&found, &self.grid, how, labelled, self.request.corpus.seed))))
     }
 
     /// The class of each text where all have one, else none of each; nothing where no classes are decided between.
-    fn labels(&self, texts: &[&LabelledText]) -> Result<Option<Vec<Option<usize>>>> {
+    fn labels(&self, texts: &[LabelledText]) -> Result<Option<Vec<Option<usize>>>> {
         let CorpusRun { model, driver, .. } = &self.run;
         let first = Row::new(texts[0].encoded.clone());
         let found = driver.read_one(&**model, &first, &Predictions(&**model))?;
@@ -211,7 +256,7 @@ impl Asked<'_, '_> {
             return Ok(Some(vec![None; texts.len()]));
         }
         let card = model.card();
-        let class = |text: &&LabelledText| {
+        let class = |text: &LabelledText| {
             let label = text.label.as_deref().unwrap_or_default();
             match card.task.meant(card, label)? {
                 Label::Class(class) => Ok(Some(class)),

@@ -29,6 +29,9 @@ pub struct AttentionTestRequest {
     /// Tables have no header: columns are numbered from 1, and the text is the first.
     #[arg(long)]
     pub no_header: bool,
+    /// What stands between the columns of a table, one character or tab [default: a tab in .tsv, a comma in .csv].
+    #[arg(long, value_name = "D")]
+    pub delimiter: Option<String>,
     /// The folder of a small model or of a transformer [default: the model for English sentiment that is part of the
     /// program].
     #[arg(long, value_name = "MODEL")]
@@ -80,6 +83,7 @@ impl Default for AttentionTestRequest {
             text_column: None,
             pair_column: None,
             no_header: false,
+            delimiter: None,
             model: None,
             only: None,
             train: None,
@@ -162,6 +166,7 @@ impl AttentionTestRequest {
             text_column: self.text_column.clone(),
             pair_column: self.pair_column.clone(),
             no_header: self.no_header,
+            delimiter: self.delimiter.clone(),
             ..TextInput::default()
         }
     }

@@ -1,10 +1,11 @@
 //! The request of `exegete attention words`: what words are worth to attention over all their places.
 
-use super::super::{Listener, Notice, Resources, Stop, check_stop, needed};
-use super::corpus::{CorpusOptions, CorpusRun};
+use super::super::{Listener, Notice, Resources, RunIdentity, Stop, check_stop, needed};
+use super::corpus::{CorpusOptions, CorpusRun, LabelledText, contents};
+use super::{CorpusLook, Steps};
 use crate::methods::debate::{Place, PlaceChoice, TestedText};
-use crate::methods::heads::lexicon::{WordScores, places, words};
-use crate::report::{Item, Picture, Report, ReportRow, Rows, Shape};
+use crate::methods::heads::lexicon::{CORRELATED_PLACES, WordPlace, WordScores, correlation, places, words};
+use crate::report::{Cell, Item, Picture, Report, ReportRow, Rows, Shape, Table};
 use anyhow::{Result, bail};
 use clap::Args;
 use schemars::JsonSchema;
@@ -51,35 +52,84 @@ impl Default for AttentionWordsRequest {
 
 /// Scores the words of a corpus.
 pub fn run(request: &AttentionWordsRequest, stop: &Stop, tell: Listener<'_>) -> Result<Report> {
+    open(request, stop, tell)?.find(&mut Steps::unkept(), tell)
+}
+
+/// Checks the request, opens its model and reads its texts.
+pub fn open<'a>(
+    request: &'a AttentionWordsRequest,
+    stop: &Stop,
+    tell: Listener<'_>,
+) -> Result<Box<dyn CorpusLook + 'a>> {
     needed(&request.corpus.input, "there are no texts; give them with --input FILE")?;
     let mut run = CorpusRun::open((&request.corpus, &request.resources), &request.named_files(), stop, tell)?;
     let choice = PlaceChoice { layer: request.layer, ..PlaceChoice::default() };
     let place = Place::find(&*run.model, &choice)?;
     let class = request.class(&run, &place)?;
-    let texts: Vec<TestedText> = run
-        .texts(stop)?
-        .into_iter()
-        .enumerate()
-        .map(|(number, text)| TestedText {
-            number: number as u64,
-            parts: place.parts(&text.encoded),
-            encoded: text.encoded,
-        })
-        .filter(|text| !text.parts.names.is_empty())
-        .collect();
-    let mut found = Vec::new();
-    for (i, chunk) in texts.chunks(CHUNK_TEXTS).enumerate() {
-        check_stop(&run.driver.stop)?;
-        tell(Notice::Texts(i * CHUNK_TEXTS, texts.len()));
-        found.extend(places(&*run.model, &run.driver, &place, chunk, class)?);
+    let read = run.texts(stop)?;
+    let contents = contents(&read);
+    let tested = |(number, text): (usize, LabelledText)| TestedText {
+        number: number as u64,
+        parts: place.parts(&text.encoded),
+        encoded: text.encoded,
+    };
+    let texts = read.into_iter().enumerate().map(tested);
+    let texts = texts.filter(|text| !text.parts.names.is_empty()).collect();
+    Ok(Box::new(WordsLook { request, run, class, texts, contents, place }))
+}
+
+/// A checked request about words.
+struct WordsLook<'a> {
+    request: &'a AttentionWordsRequest,
+    run: CorpusRun<'a>,
+    place: Place,
+    class: usize,
+    texts: Vec<TestedText>,
+    contents: Vec<String>,
+}
+
+impl CorpusLook for WordsLook<'_> {
+    fn identity(&self) -> Result<RunIdentity> {
+        self.request.identity(self.run.model.card(), &self.contents)
     }
-    let scores = words(&found, request.min_count);
-    if scores.is_empty() {
-        bail!("no word is left: none has {} places; lower --min-count", request.min_count);
+
+    fn find(&self, steps: &mut Steps<'_>, tell: Listener<'_>) -> Result<Report> {
+        steps.say_going_on(tell);
+        let Self { request, run, place, class, texts, .. } = self;
+        let mut found: Vec<WordPlace> = Vec::new();
+        for (i, chunk) in texts.chunks(CHUNK_TEXTS).enumerate() {
+            check_stop(&run.driver.stop)?;
+            tell(Notice::Texts(i * CHUNK_TEXTS, texts.len()));
+            found.extend(steps.step(|| Ok(places(&*run.model, &run.driver, place, chunk, *class)?))?);
+        }
+        let scores = words(&found, request.min_count);
+        if scores.is_empty() {
+            bail!("no word is left: none has {} places; lower --min-count", request.min_count);
+        }
+        let label = run.model.card().labels.get(*class).cloned().unwrap_or_default();
+        let transformer = place.is_transformer();
+        let rows = rows(&scores, &label, transformer, request.min_count);
+        // All words count here that have places enough, whatever is listed.
+        let table = (!transformer).then(|| Item::Table(correlated(&words(&found, CORRELATED_PLACES))));
+        Ok(run.report("attention words", request, std::iter::once(Item::Rows(rows)).chain(table).collect()))
     }
-    let label = run.model.card().labels.get(class).cloned().unwrap_or_default();
-    let rows = rows(&scores, &label, place.is_transformer(), request.min_count);
-    Ok(run.report("attention words", request, vec![Item::Rows(rows)]))
+}
+
+/// Do words that speak for a class have the larger attention scores?
+fn correlated(scores: &[WordScores]) -> Table {
+    let (spearman, words) = correlation(scores);
+    let cells = vec![spearman.map_or(Cell::Empty, Cell::Number), Cell::Number(words as f64)];
+    Table {
+        name: "correlation".to_owned(),
+        title: "Do words that speak for a class draw attention? Spearman of |polarity| and attention"
+            .to_owned(),
+        columns: ["spearman", "words"].map(str::to_owned).to_vec(),
+        rows: vec![cells],
+        notes: vec![format!(
+            "as found, among the words with at least {CORRELATED_PLACES} places; above 0 is what the paper leads one to expect"
+        )],
+        ..Table::default()
+    }
 }
 
 impl AttentionWordsRequest {

@@ -48,6 +48,8 @@ impl<'a> Planned<'a> {
         let same = TrainRequest { seed: self.seed, output: Some(output.to_owned()), ..base.clone() };
         match self.arm {
             Arm::Base => same,
+            // A transformer's weights are made equal whenever it reads a text.
+            Arm::Uniform if base.small.kind.is_none() => same,
             Arm::Uniform => TrainRequest {
                 small: SmallRequest {
                     attention: Some("uniform".to_owned()),

@@ -2,7 +2,7 @@
 
 use super::ArmsRequest;
 use crate::methods::debate::distance::softmax;
-use crate::methods::debate::look::look;
+use crate::methods::debate::look::look_under;
 use crate::methods::debate::{Experiment, Place, TestedText, WeighedAnswers};
 use crate::request::train::{self, TrainLoss, TrainRequest, TrainingTexts};
 use crate::request::{Stop, check_stop, model};
@@ -106,12 +106,22 @@ impl Readout for Logarithms {
     }
 }
 
+/// By which weights a model reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weighing {
+    /// Those that it works out.
+    Own,
+    /// The same for every word, put in the place of its own.
+    Equal,
+}
+
 /// What a model says of examples, and the weights from which it says so.
 pub(super) fn answers(
     model: &dyn Model,
     driver: &Driver,
     place: &Place,
     examples: &[Example],
+    own: Weighing,
 ) -> Result<WeighedAnswers> {
     let mut found = WeighedAnswers::default();
     for chunk in examples.chunks(CHUNK_TEXTS) {
@@ -121,7 +131,11 @@ pub(super) fn answers(
             Ok(TestedText { number: 0, encoded, parts })
         };
         let texts = chunk.iter().map(text).collect::<Result<Vec<_>>>()?;
-        for seen in look(model, driver, place, &texts, false)? {
+        let edits = texts.iter().map(|text| match own {
+            Weighing::Own => Vec::new(),
+            Weighing::Equal => vec![place.evened(&text.encoded, &text.parts)],
+        });
+        for seen in look_under(model, driver, place, &texts, edits.collect(), false)? {
             found.probabilities.push(softmax(&seen.logits));
             found.alpha.push(seen.alpha);
         }
@@ -159,8 +173,9 @@ fn cannot(
         _ if request.loss != TrainLoss::CrossEntropy => "its rows have more or less than one class each",
         _ if imposed => "its weights come from outside",
         Experiment::AdversarialTraining if !small => "it is defined for small models, not for transformers",
-        Experiment::Uniform if !small => "transformers are not trained with equal weights in this version",
-        Experiment::Uniform | Experiment::AdversarialTraining if !learned => "its weights are not learned",
+        Experiment::Uniform | Experiment::AdversarialTraining if small && !learned => {
+            "its weights are not learned"
+        }
         Experiment::Guide if sentences => "its weights are of sentences, and a guide takes those of words",
         _ => return None,
     };

@@ -1,16 +1,16 @@
 //! Where arms are trained and measured, one after the other; what is done is not done again.
 
 use super::arm::Planned;
-use super::base::{Base, answers, texts_of};
+use super::base::{Base, Weighing, answers, texts_of};
 use super::imposed::ImposedWeights;
 use super::{ArmsRequest, TrainedArms};
 use crate::methods::debate::training::chosen;
 use crate::methods::debate::{Arm, ArmRecord, MeasuredTexts, Place, PlaceChoice, WeighedAnswers};
 use crate::request::cost::duration;
-use crate::request::train::{self, OtherGoal, TrainRequest};
+use crate::request::train::{self, OtherGoal, OtherReading, TrainRequest};
 use crate::request::{Listener, Notice, Resources, Stop, check_stop, model};
-use crate::train::{AttentionSites, Data, FixedAnswer, Metric, TrainingLoss, opposing};
-use crate::{Driver, Error, Example, Model, class_index, partial, sha256_hex, sha256_of};
+use crate::train::{AttentionSites, Data, Epoch, FixedAnswer, Metric, TrainingLoss, opposing};
+use crate::{Driver, Encoded, Error, Example, Model, class_index, partial, sha256_hex, sha256_of};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
@@ -65,7 +65,7 @@ impl<'a> Bench<'a> {
         let gold = measured.iter().map(|&row| base.texts.dev[row].1).collect();
         let texts = MeasuredTexts { gold, positive: positive(&base) };
         let examples: Vec<Example> = measured.iter().map(|&row| base.texts.dev[row].0.clone()).collect();
-        let own = answers(&*base.model, &driver, &base.place, &examples)?;
+        let own = answers(&*base.model, &driver, &base.place, &examples, Weighing::Own)?;
         let records = vec![ArmRecord::of((Arm::Base, base.request.seed, None), &own, &own, &texts)];
         let (train, dev) = (content(&asked.train)?, content(&asked.dev)?);
         let contents = format!("{} {train} {dev} {}", base.model.card().fingerprint, asked.min_words);
@@ -108,7 +108,7 @@ impl<'a> Bench<'a> {
         let (place, against) = (self.base.place.clone(), self.base.model.card().fingerprint.clone());
         let fixed = fixed.clone();
         let loss = move |model: &dyn Model, _: &Data| away_from(&fixed, &place, model, &against, lambda);
-        let goal = OtherGoal { metric: Metric::TrainLoss, loss: &loss };
+        let goal = OtherGoal { metric: Some(Metric::TrainLoss), loss: &loss };
         self.train(&Planned::adversary(seed, lambda), Some(&goal), tell)
     }
 
@@ -155,7 +155,7 @@ impl<'a> Bench<'a> {
             None => {
                 self.progress.tell(planned, tell);
                 if self.given(planned).is_none() {
-                    self.fit(&request, goal, tell)?;
+                    self.fit(planned, &request, goal, tell)?;
                 }
                 let record = self.measure(planned, &folder)?;
                 let text = serde_json::to_string(&StoredArm { run, record: record.clone() })?;
@@ -184,12 +184,22 @@ impl<'a> Bench<'a> {
         self.asked.work.join(planned.name().replace('.', "_"))
     }
 
+    /// By which weights the model of an arm reads: equal ones are part of a small model, and put into a transformer.
+    fn weighing(&self, planned: &Planned<'_>) -> Weighing {
+        match planned.arm {
+            Arm::Uniform if self.base.place.is_transformer() => Weighing::Equal,
+            _ => Weighing::Own,
+        }
+    }
+
     fn fit(
         &mut self,
+        planned: &Planned<'_>,
         request: &TrainRequest,
         goal: Option<&OtherGoal<'_>>,
         tell: Listener<'_>,
     ) -> Result<()> {
+        let weighing = self.weighing(planned);
         let warned = &mut self.warned;
         // Every arm would say the same of the same rows.
         let mut told = |notice: Notice<'_>| match notice {
@@ -198,9 +208,10 @@ impl<'a> Bench<'a> {
             _ => {}
         };
         let stop = &self.driver.stop;
-        match goal {
-            Some(goal) => train::run_with(request, goal, stop, &mut told),
-            None => train::run(request, stop, &mut told),
+        match (goal, weighing) {
+            (Some(goal), _) => train::run_with(request, goal, stop, &mut told),
+            (None, Weighing::Equal) => evenly(request, &self.asked.choice, stop, &mut told),
+            (None, Weighing::Own) => train::run(request, stop, &mut told),
         }?;
         Ok(())
     }
@@ -216,7 +227,7 @@ impl<'a> Bench<'a> {
             planned.weights.map_or_else(|| example.clone(), |weights| weights.give(row, example))
         };
         let examples: Vec<Example> = self.measured.iter().map(example).collect();
-        let found = answers(&*model, &self.driver, &place, &examples)?;
+        let found = answers(&*model, &self.driver, &place, &examples, self.weighing(planned))?;
         let key = (planned.arm, planned.seed, planned.lambda);
         Ok(ArmRecord::of(key, &self.own, &found, &self.texts))
     }
@@ -228,7 +239,8 @@ impl<'a> Bench<'a> {
             (None, Resources::default(), Vec::new(), None);
         let weights = asked.small.weights.take().map(|path| content(&path)).transpose()?;
         let asked = serde_json::to_string(&asked)?;
-        let own = format!("{asked} {weights:?} {:?} {}", planned.lambda, env!("CARGO_PKG_VERSION"));
+        let place = (self.weighing(planned), &self.asked.choice);
+        let own = format!("{asked} {weights:?} {:?} {place:?} {}", planned.lambda, env!("CARGO_PKG_VERSION"));
         Ok(sha256_hex(format!("{} {own}", self.contents).as_bytes()))
     }
 }
@@ -276,6 +288,26 @@ fn stored(path: &Path, run: &str, folder: &Path) -> Option<ArmRecord> {
 fn content(path: &Path) -> Result<String> {
     let cannot = || format!("{}: cannot be read", path.display());
     sha256_of(File::open(path).with_context(cannot)?).with_context(cannot)
+}
+
+/// Trains as a request says, with equal weights in the rows that are tested whenever the model reads a text.
+fn evenly(
+    request: &TrainRequest,
+    choice: &PlaceChoice,
+    stop: &Stop,
+    tell: Listener<'_>,
+) -> Result<Vec<Epoch>> {
+    let loss = |model: &dyn Model, _: &Data| {
+        let site = Place::find(model, choice)?.site;
+        Ok(TrainingLoss { name: format!("equal weights at {site}, {choice:?}"), ..TrainingLoss::default() })
+    };
+    let edits = |model: &dyn Model, encoded: &Encoded| {
+        let place = Place::find(model, choice)?;
+        Ok(vec![place.evened(encoded, &place.parts(encoded))])
+    };
+    let goal = OtherGoal { metric: None, loss: &loss };
+    let reading = OtherReading { reduction: None, edits: Some(&edits) };
+    train::run_reading(request, &goal, &reading, stop, tell)
 }
 
 /// What an adversary makes small.

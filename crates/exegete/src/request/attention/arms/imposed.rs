@@ -1,6 +1,6 @@
 //! The weights that guides are trained and measured under: a list of numbers for every row.
 
-use super::base::Base;
+use super::base::{Base, Weighing};
 use crate::methods::debate::Place;
 use crate::{Driver, Encoded, Example, Model, Span, partial};
 use anyhow::{Context, Result};
@@ -54,7 +54,7 @@ impl Base {
         place: &Place,
     ) -> Result<Vec<Vec<f64>>> {
         let examples: Vec<Example> = self.examples().cloned().collect();
-        let found = super::base::answers(model, driver, place, &examples)?;
+        let found = super::base::answers(model, driver, place, &examples, Weighing::Own)?;
         let list = |(example, alpha): (&Example, Vec<f64>)| {
             let encoded = model.encoded(example)?;
             let spans = place.parts(&encoded).tokens;

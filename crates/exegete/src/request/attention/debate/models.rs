@@ -70,13 +70,21 @@ impl ModelFolder<'_> {
 
     /// The experiments on a model that was trained.
     pub(super) fn test(&self, model: PathBuf, only: Option<Vec<String>>, seed: u64) -> AttentionTestRequest {
-        let AttentionDebateRequest { text_column, pair_column, no_header, min_words, resources, .. } =
-            self.request;
+        let AttentionDebateRequest {
+            text_column,
+            pair_column,
+            no_header,
+            delimiter,
+            min_words,
+            resources,
+            ..
+        } = self.request;
         AttentionTestRequest {
             input: Some(self.dev.clone()),
             text_column: text_column.clone(),
             pair_column: pair_column.clone(),
             no_header: *no_header,
+            delimiter: delimiter.clone(),
             model: Some(model),
             only,
             min_words: *min_words,
@@ -147,8 +155,16 @@ impl ModelFolder<'_> {
     fn training(&self, kind: &DebatedKind, seed: u64, output: PathBuf) -> TrainRequest {
         let AttentionDebateRequest { text_column, pair_column, label_column, positive, .. } =
             self.request.clone();
-        let AttentionDebateRequest { embedding, hidden, epochs, vectors, no_header, resources, .. } =
-            self.request.clone();
+        let AttentionDebateRequest {
+            embedding,
+            hidden,
+            epochs,
+            vectors,
+            no_header,
+            delimiter,
+            resources,
+            ..
+        } = self.request.clone();
         let own = |size: usize| self.request.generates().then_some(size);
         TrainRequest {
             train: vec![self.train.clone()],
@@ -167,6 +183,7 @@ impl ModelFolder<'_> {
             pair_column,
             label_column,
             no_header,
+            delimiter,
             positive,
             epochs,
             seed,

@@ -121,6 +121,7 @@ fn check_texts(request: &AttentionDebateRequest) -> Result<()> {
         text_column: request.text_column.clone(),
         pair_column: request.pair_column.clone(),
         no_header: request.no_header,
+        delimiter: request.delimiter.clone(),
         ..TextInput::default()
     };
     let mut source = TextReader::open(&texts, &CLASSIFICATION)?;

@@ -1,13 +1,17 @@
 //! Verdicts go every way: on models that were trained, and on models that were written down.
 
+use super::super::deceive::{self, AttentionDeceiveRequest};
 use super::super::test::{self, AttentionTestRequest};
 use super::{AttentionDebateRequest, run};
+use crate::methods::Settings;
+use crate::methods::data::{Generator, find_set};
 use crate::methods::debate::seeds::{Retrained, SeedStatistics};
 use crate::methods::debate::verdict::{DebateStatistics, judge};
 use crate::report::{Cell, Item, Judgement, Report, Table};
 use exegete_testkit::{Parameter, write_small};
 use serde_json::json;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 fn verdict(report: &Report) -> &Judgement {
     let found = report.items.iter().find_map(|item| match item {
@@ -77,6 +81,98 @@ fn a_model_that_hides_what_decides_is_contradicted() {
     assert_eq!(idle.passed, Some(true), "rule 2 would hold as well");
     let honest = judged(4.0, 4.0);
     assert_eq!(honest.verdict, "supports", "{:?}", honest.sentences);
+}
+
+/// Writes rows of a generated set.
+fn generated(path: PathBuf, set: &str, rows: Range<u64>) -> PathBuf {
+    let generator = Generator::new(find_set(set).unwrap(), Settings::default(), 0).unwrap();
+    let line = |number| {
+        let cells = generator.row(number).cells().into_iter().map(|(_, cell)| cell);
+        cells.collect::<Vec<_>>().join("\t")
+    };
+    let lines: Vec<String> =
+        std::iter::once(generator.set.columns.join("\t")).chain(rows.map(line)).collect();
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    path
+}
+
+/// The statistics of a model of a folder on the texts of a file.
+fn statistics(model: PathBuf, input: &Path, seed: u64) -> SeedStatistics {
+    let (input, model) = (Some(input.to_owned()), Some(model));
+    let request = AttentionTestRequest { input, model, seed, ..Default::default() };
+    let test = test::open(&request, &Default::default(), &mut |_| {}).unwrap();
+    SeedStatistics::of(&test.measure(Vec::new(), &mut |_| {}, &mut |_| Ok(())).unwrap())
+}
+
+/// Three models that were trained to hide the pronoun, and the same with equal weights.
+#[test]
+fn models_that_are_trained_to_deceive_are_contradicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (train, dev) =
+        (generated(at("train.tsv"), "pronoun", 0..800), generated(at("dev.tsv"), "pronoun", 800..900));
+    let request = AttentionDeceiveRequest {
+        train: Some(train),
+        dev: Some(dev.clone()),
+        kind: Some("none".to_owned()),
+        impermissible: Some("truth".to_owned()),
+        lambda: "1".to_owned(),
+        seeds: 3,
+        texts: Some(0),
+        embedding: Some(32),
+        hidden: Some(16),
+        rate: Some(0.02),
+        epochs: Some(12),
+        ..AttentionDeceiveRequest::default()
+    };
+    let report = deceive::run(&request, &at("work"), &Default::default(), &mut |_| {}).unwrap();
+    let arms = table(&report, "arms");
+    let accuracy = |arm: &str| -> Vec<f64> {
+        let own = arms.rows.iter().filter(|row| row[0] == Cell::Word(arm.to_owned()));
+        own.map(|row| if let Cell::Number(accuracy) = row[3] { accuracy } else { f64::NAN }).collect()
+    };
+    let (deceiving, even) = (accuracy("trained"), accuracy("uniform"));
+    assert!(deceiving.len() == 3 && deceiving.iter().all(|&accuracy| accuracy > 0.95), "{deceiving:?}");
+    let seeds: Vec<SeedStatistics> =
+        (0..3).map(|seed| statistics(at(&format!("work/lambda-1-seed-{seed}")), &dev, seed)).collect();
+    let gains = deceiving.iter().zip(&even).map(|(own, even)| own - even).collect();
+    let found = judge(
+        &DebateStatistics::over(&seeds, &Retrained { gains, ..Retrained::default() }, "accuracy").unwrap(),
+    );
+    assert_eq!((found.rule, found.verdict.as_str()), (Some(1), "contradicts"), "{found:?}");
+}
+
+/// Few words, one of which decides: their mean says as much as any other weights of them.
+#[test]
+fn attention_is_not_needed_where_equal_weights_do_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |name: &str, rows: Range<usize>| {
+        let fillers = ["the", "film", "was", "on", "for", "an", "hour", "again"];
+        let row = |number: usize| {
+            let mut words: Vec<&str> =
+                (0..6 + number % 3).map(|word| fillers[(word * 3 + number / 2) % fillers.len()]).collect();
+            let (word, label) = if number.is_multiple_of(2) { ("good", "yes") } else { ("bad", "no") };
+            words.insert(number / 3 % words.len(), word);
+            format!("{}\t{label}\n", words.join(" "))
+        };
+        let path = folder.path().join(name);
+        std::fs::write(&path, rows.map(row).fold("text\tlabel\n".to_owned(), |text, row| text + &row))
+            .unwrap();
+        Some(path)
+    };
+    let request = AttentionDebateRequest {
+        train: rows("train.tsv", 0..400),
+        dev: rows("dev.tsv", 400..500),
+        kinds: Some(vec!["none".to_owned()]),
+        embedding: Some(20),
+        epochs: Some(20),
+        seeds: 3,
+        ..AttentionDebateRequest::default()
+    };
+    let report = run(&request, &Default::default(), &mut |_| {}).unwrap();
+    let found = verdict(&report);
+    assert_eq!((found.rule, found.verdict.as_str()), (Some(3), "says_nothing"), "{found:?}");
+    assert!(found.sentences[0].contains("uniform weights do as well"), "{:?}", found.sentences);
 }
 
 #[test]

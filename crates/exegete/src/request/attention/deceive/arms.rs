@@ -104,7 +104,7 @@ pub(super) fn train(
     let lambda = arm.lambda().unwrap_or(0.0);
     let loss = |model: &dyn Model, data: &Data| goal(request, arm, lambda, words, model, data);
     let edits = |model: &dyn Model, encoded: &Encoded| edits(request, arm, words, model, encoded);
-    let goal = OtherGoal { metric: Metric::Goal, loss: &loss };
+    let goal = OtherGoal { metric: Some(Metric::Goal), loss: &loss };
     let reading = OtherReading {
         // The published loss and its penalty are means over the batch.
         reduction: (!request.writes()).then_some(Reduction::Mean),

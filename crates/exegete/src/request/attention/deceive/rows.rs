@@ -156,12 +156,15 @@ fn read(request: &AttentionDeceiveRequest, path: &Path, rule: &Rule) -> Result<V
     let task: &dyn Task = if writes { &SEQUENCE_TO_SEQUENCE } else { &CLASSIFICATION };
     let [source, target] = SEQUENCE_TO_SEQUENCE.fields();
     let or = |asked: &Option<String>, usual: &str| asked.clone().or_else(|| writes.then(|| usual.to_owned()));
-    let label = request.label_column.as_deref().unwrap_or("label");
+    let usual = if request.no_header { TextInput::LAST_COLUMN } else { "label" };
+    let label = request.label_column.as_deref().unwrap_or(usual);
     let texts = |column: Option<&str>| TextInput {
         input: Some(path.to_owned()),
         text_column: or(&request.text_column, source),
         pair_column: or(&request.pair_column, target),
         label_column: column.map(str::to_owned),
+        no_header: request.no_header,
+        delimiter: request.delimiter.clone(),
         ..TextInput::default()
     };
     let whole = |column: Option<&str>| -> Result<_> {
