@@ -108,7 +108,8 @@ fn words_are_told_with_their_polarity() {
         report(&["attention", "words", "--model", &folder.at("toy"), "--input", &many, "--min-count", "55"]);
     assert_eq!(rows(&found, "words").len(), 2, "all words with ten places count, whatever is listed");
     let [spearman, words] = [0, 1].map(|at| rows(&found, "correlation")[0][at].as_f64().unwrap());
-    assert!((spearman + 8.0 / 95f64.sqrt()).abs() < 1e-9 && words == 5.0, "{spearman} {words}");
+    // The two of .5 tie but for rounding, which may put either first: -.7, -.821 with the tie, -.9.
+    assert!((spearman + 0.8).abs() < 0.1 + 1e-9 && words == 5.0, "{spearman} {words}");
 }
 
 #[test]
