@@ -26,18 +26,21 @@ pub(crate) fn run(about: &cli::Attention, stop: &Stop) -> Result<()> {
         cli::Attention::Test(args) => test(args, stop),
         cli::Attention::Deceive(args) => deceive(args, stop),
         cli::Attention::Debate(args) => debate::run(args, stop),
-        cli::Attention::Heads(args) => look(args, &args.request.reads(), stop, heads::open),
-        cli::Attention::Norms(args) => look(args, &args.request.reads(), stop, norms::open),
-        cli::Attention::Words(args) => look(args, &args.request.reads(), stop, words::open),
+        cli::Attention::Heads(args) => look(args, &args.request.reads(), stop, (heads::open, is_rows)),
+        cli::Attention::Norms(args) => look(args, &args.request.reads(), stop, (norms::open, is_layers)),
+        cli::Attention::Words(args) => look(args, &args.request.reads(), stop, (words::open, is_rows)),
     }
 }
 
-/// Runs a command that looks at a whole corpus, step by step.
+/// Runs a command that looks at a whole corpus, step by step: how it is opened, and which item is its main one.
 fn look<'a, R: clap::Args>(
     args: &'a cli::AttentionLook<R>,
     reads: &[Read<'_>],
     stop: &Stop,
-    open: impl Fn(&'a R, &Stop, Listener<'_>) -> Result<Box<dyn CorpusLook + 'a>>,
+    (open, is_main): (
+        impl Fn(&'a R, &Stop, Listener<'_>) -> Result<Box<dyn CorpusLook + 'a>>,
+        fn(&Item) -> bool,
+    ),
 ) -> Result<()> {
     let output = destination(args.output.as_deref(), reads)?;
     let progress = progress::texts();
@@ -55,7 +58,7 @@ fn look<'a, R: clap::Args>(
             return journal.map_or(Ok(()), Journal::leave).and(Err(error));
         }
     };
-    report::write(&written(found, args.format, is_rows), args.format, output)?;
+    report::write(&written(found, args.format, is_main), args.format, output)?;
     journal.map_or(Ok(()), Journal::remove)
 }
 
@@ -169,6 +172,10 @@ fn written(report: Report, format: ReportFormat, is_main: fn(&Item) -> bool) -> 
 
 fn is_rows(item: &Item) -> bool {
     matches!(item, Item::Rows(_))
+}
+
+fn is_layers(item: &Item) -> bool {
+    matches!(item, Item::Table(table) if table.name == "layers")
 }
 
 fn is_arms(item: &Item) -> bool {

@@ -86,6 +86,17 @@ fn norms_are_told_by_layer_and_head() {
     let many = folder.write("many.txt", &"a warm and good film .\nanother one , and another\n".repeat(40));
     let found = report(&["attention", "norms", "--model", &golden("bert-sequence"), "--input", &many]);
     assert_eq!(rows(&found, "pairs").len(), 20_000);
+    let csv = exegete(&[
+        "attention",
+        "norms",
+        "--model",
+        &golden("bert-sequence"),
+        "--input",
+        &texts,
+        "--format",
+        "csv",
+    ]);
+    assert!(csv.stdout.starts_with("layer,category,weight,norm,share,merged_share\n"), "{}", csv.stdout);
     // The figure stands where the weights of all pairs do not fit.
     let small =
         ["attention", "norms", "--model", &golden("bert-sequence"), "--input", &many, "--memory", "10KB"];

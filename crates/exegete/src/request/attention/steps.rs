@@ -15,10 +15,13 @@ pub trait CorpusLook {
     fn find(&self, steps: &mut Steps<'_>, tell: Listener<'_>) -> Result<Report>;
 }
 
+/// Takes a line of JSON to where the run that goes on finds it.
+type Keep<'a> = dyn FnMut(&str) -> Result<()> + 'a;
+
 /// What an earlier run found, and where what is found now is kept, a line of JSON a step.
 pub struct Steps<'a> {
     earlier: Box<dyn Iterator<Item = Result<String>> + 'a>,
-    keep: Box<dyn FnMut(&str) -> Result<()> + 'a>,
+    keep: Box<Keep<'a>>,
     name: String,
     finished: usize,
 }
