@@ -91,7 +91,8 @@ impl Summary<'_> {
     fn texts(&self) -> Rows {
         let labels = |class: usize| self.label(class);
         let ran = |experiment| self.ran(experiment);
-        let rows = self.records.iter().map(|record| record.written(&labels, &ran)).collect();
+        let mut rows: Vec<_> = self.records.iter().map(|record| record.written(&labels, &ran)).collect();
+        pictures::draw_beside(self, &mut rows);
         let (name, title) = ("texts".to_owned(), "The texts and what was found about each".to_owned());
         Rows { name, title, rows, notes: Vec::new(), pictures: pictures::of_texts(self) }
     }
