@@ -90,7 +90,7 @@ fn a_debate_is_one_verdict_with_every_number_behind_it() {
         ("flips", &["kind", "seed", "top", "random", "share"]),
         ("training", &["kind", "arm", "seed", "f1", "accuracy", "tvd", "jsd", "lambda"]),
         ("removed", &["kind", "seed", "ranking", "median", "lower", "upper", "q1", "q3", "undecided"]),
-        ("published", &["statistic", "published", "ours", "lower", "upper"]),
+        ("published", &["statistic", "published", "ours", "lower", "upper", "data", "about"]),
     ] {
         assert_eq!(item(&report, name)["columns"], json!(columns), "{name}");
     }
