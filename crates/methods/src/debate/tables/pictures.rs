@@ -118,6 +118,20 @@ fn erased_beyond_another() -> Picture {
     }
 }
 
+/// The shares of texts by what flips them.
+pub(super) fn flip_table() -> Picture {
+    Picture {
+        title: "share of texts by what flips the answer".to_owned(),
+        shape: Shape::Grid,
+        x: "random".to_owned(),
+        y: Some("top".to_owned()),
+        of: Some("share".to_owned()),
+        x_title: Some("another word flips it".to_owned()),
+        y_title: Some("the top word flips it".to_owned()),
+        ..Picture::default()
+    }
+}
+
 /// Quartiles of the share removed, by ranking.
 pub(super) fn boxes() -> Picture {
     Picture {
@@ -136,6 +150,10 @@ pub(super) fn of_models(table: &str, own: Vec<Picture>) -> Vec<Picture> {
             let title = "share removed before the first flip, a box over the models of a kind".to_owned();
             let [y, series] = ["median", "kind"].map(|column| Some(column.to_owned()));
             vec![Picture { title, y, series, ..boxes() }]
+        }
+        "flips" => {
+            let title = "share of texts by what flips the answer, mean over all models".to_owned();
+            vec![Picture { title, ..flip_table() }]
         }
         _ => own,
     }
