@@ -25,7 +25,7 @@ pub use checks::{
 };
 pub use edits::{Chance, Edited, Edits, Swap};
 pub use judgement::Judgement;
-pub use map::{Map, MapLayer, Spread};
+pub use map::{Map, MapLayer, MatrixAxes, Spread};
 pub use picture::{Picture, Shape};
 pub use pieces::{TokenText, UnitText};
 pub use record::ReportRow;

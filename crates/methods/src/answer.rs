@@ -11,6 +11,26 @@ use exegete_core::report::{
 use exegete_core::{Error, Result, Rules, Site};
 use std::collections::{BTreeMap, HashSet};
 
+/// The scores of a method with their evidence, and what the method puts behind them.
+pub(crate) fn all(
+    job: &Question<'_>,
+    chosen: &ConfiguredMethod,
+    evidence: &mut Evidence<'_>,
+    level: Level,
+) -> Result<Vec<Item>> {
+    let (item, explained) = with_scores(job, chosen, evidence, level)?;
+    let more = match &item {
+        Item::Attribution(own) => {
+            let mut subject = Subject { notes: Vec::new(), ..own.subject.clone() };
+            // What stands beside scores is as it was computed.
+            subject.params.remove(NORMALISED);
+            chosen.beside(job, &explained, subject)?
+        }
+        _ => Vec::new(),
+    };
+    Ok(std::iter::once(item).chain(more).collect())
+}
+
 /// The scores of a method with their evidence.
 pub(crate) fn attribution(
     job: &Question<'_>,
@@ -18,6 +38,19 @@ pub(crate) fn attribution(
     evidence: &mut Evidence<'_>,
     level: Level,
 ) -> Result<Item> {
+    Ok(with_scores(job, chosen, evidence, level)?.0)
+}
+
+/// The parameter that says by how much scores were divided.
+const NORMALISED: &str = "normalised_by";
+
+/// The same with the scores as the method gave them.
+fn with_scores(
+    job: &Question<'_>,
+    chosen: &ConfiguredMethod,
+    evidence: &mut Evidence<'_>,
+    level: Level,
+) -> Result<(Item, RawAttribution)> {
     if chosen.own_site() && job.site != words_or_input(job.model) {
         return Err(Error::Request(format!("{} has a place of its own; leave --site out", chosen.info.name)));
     }
@@ -26,7 +59,7 @@ pub(crate) fn attribution(
     let mut subject = subject_of(job, chosen, &explained)?;
     let completeness = explained.completeness(job)?;
     let (Some(tokens), Some(values)) = (explained.tokens(job)?, explained.units(job)?) else {
-        return Ok(Item::Table(units_of(&subject, site, &explained, completeness)));
+        return Ok((Item::Table(units_of(&subject, site, &explained, completeness)), explained));
     };
     let checks = Checks { completeness, swap: explained.swap.clone(), ..Checks::default() };
     let checks = evidence.check(level, &explained, Some(chosen), checks)?;
@@ -34,12 +67,12 @@ pub(crate) fn attribution(
     let nothing = checks.verdict.as_ref().is_some_and(|verdict| verdict.says_zero());
     let factor = chosen.factor(&values);
     if chosen.normalise != Normalise::None {
-        subject.params.insert("normalised_by".into(), (1.0 / factor).into());
+        subject.params.insert(NORMALISED.into(), (1.0 / factor).into());
     }
     // Rounding is no score, however it is scaled.
     let scaled = |v: f64| if nothing { 0.0 } else { factor * v };
     let by = |values: Vec<f64>| values.into_iter().map(scaled).collect::<Vec<f64>>();
-    Ok(Item::Attribution(Box::new(Attribution {
+    let item = Item::Attribution(Box::new(Attribution {
         subject,
         site: site.unwrap_or(INPUT).to_string(),
         tokens: TokenText::of(job.encoded()),
@@ -49,7 +82,8 @@ pub(crate) fn attribution(
         errors: by(explained.unit_errors(job).unwrap_or_default()),
         baseline_value,
         checks,
-    })))
+    }));
+    Ok((item, explained))
 }
 
 /// F at what a method compares the text with; none where it compares with nothing.

@@ -5,6 +5,7 @@ use crate::question::Reduce;
 use crate::registry::{CorpusMethod, Info, Method, Needs, New, OwnReading, SearchMethod, Unread, find};
 use crate::softplus::Softplus;
 use crate::{Arguments, AskedSets, Baseline, Question, RawAttribution, RawScores, Settings};
+use exegete_core::report::{Item, Subject};
 use exegete_core::{Error, Result, Site};
 use std::collections::BTreeMap;
 
@@ -217,6 +218,10 @@ impl Method for ConfiguredMethod {
 
     fn own_site(&self) -> bool {
         self.scores().is_ok_and(Method::own_site)
+    }
+
+    fn beside(&self, job: &Question<'_>, explained: &RawAttribution, subject: Subject) -> Result<Vec<Item>> {
+        self.scores()?.beside(job, explained, subject)
     }
 
     fn reads(&self) -> Option<OwnReading> {

@@ -118,7 +118,7 @@ pub fn explain_foreseen(
                 (Kind::Scores(method), SiteChoice::Words | SiteChoice::At(_)) => {
                     for site in method.places(&job)? {
                         let job = Question { site, ..job.clone() };
-                        items.push(answer::attribution(&job, chosen, &mut evidence, request.check)?);
+                        items.extend(answer::all(&job, chosen, &mut evidence, request.check)?);
                     }
                 }
                 (Kind::Surveys(_), _) => return chosen.scores().map(|_| Vec::new()),

@@ -43,7 +43,7 @@ pub(crate) fn layer_attribution(job: &Question<'_>, chosen: &ConfiguredMethod) -
         }
     }
     let subject = subject.ok_or_else(|| Error::Unsupported("the model has no layers to tell of".into()))?;
-    Ok(Item::Map(Box::new(Map { subject, tokens: TokenText::of(job.encoded()), layers })))
+    Ok(Item::Map(Box::new(Map { subject, tokens: TokenText::of(job.encoded()), layers, axes: None })))
 }
 
 /// The places that carry everything and have every token, up to the target; sentences are told of by themselves.

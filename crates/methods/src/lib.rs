@@ -31,6 +31,7 @@ pub mod heads;
 mod judge;
 mod layers;
 mod masker;
+mod matrix;
 mod noise;
 pub mod parameter;
 pub mod perturbation;

@@ -6,6 +6,7 @@ use crate::parameter::{POSITIVE, Parameter, name_of, names};
 use crate::raw_attribution::RawScores;
 use crate::registry::{Meaning, Method};
 use crate::{Arguments, Question, RawAttribution, Reduce, Stream};
+use exegete_core::report::{Item, Subject};
 use exegete_core::{Array, Change, Edit, Error, Result, Rules, Site, normal};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -104,6 +105,10 @@ impl Method for Tunnel {
 
     fn places(&self, job: &Question<'_>) -> Result<Vec<Site>> {
         self.inner.places(job)
+    }
+
+    fn beside(&self, job: &Question<'_>, explained: &RawAttribution, subject: Subject) -> Result<Vec<Item>> {
+        self.inner.beside(job, explained, subject)
     }
 
     fn most_rows(&self, units: usize) -> Option<usize> {

@@ -132,6 +132,16 @@ pub trait Method: Send + Sync {
     /// Scores for one question.
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution>;
 
+    /// What stands behind its scores in a report, about the same question: what they are made of, or what else they say.
+    fn beside(
+        &self,
+        _job: &Question<'_>,
+        _explained: &RawAttribution,
+        _subject: Subject,
+    ) -> Result<Vec<Item>> {
+        Ok(Vec::new())
+    }
+
     /// What it compares a text with where the user does not say; none for methods that compare with nothing.
     fn baselines(&self) -> &'static [Baseline] {
         &[]

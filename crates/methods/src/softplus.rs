@@ -8,7 +8,7 @@ use crate::decision::DecisionQuestion;
 use crate::parameter::Parameter;
 use crate::registry::Method;
 use crate::{Arguments, Baseline, Question, RawAttribution};
-use exegete_core::report::ReluSwap;
+use exegete_core::report::{Item, ReluSwap, Subject};
 use exegete_core::{Error, Logits, Outputs, Result, Rules, Scores, Site};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -81,6 +81,12 @@ impl Method for Softplus {
 
     fn places(&self, job: &Question<'_>) -> Result<Vec<Site>> {
         self.inner.places(job)
+    }
+
+    fn beside(&self, job: &Question<'_>, explained: &RawAttribution, subject: Subject) -> Result<Vec<Item>> {
+        let model = job.open()?.softened(self.beta)?;
+        let swapped = Question { model: &*model, output: None, ..job.clone() };
+        self.inner.beside(&swapped, explained, subject)
     }
 
     fn most_rows(&self, units: usize) -> Option<usize> {

@@ -2,7 +2,7 @@
 
 use crate::figures::{count, figure};
 use crate::scale::{Scale, strongest};
-use exegete_core::report::{Map, MapLayer, Subject};
+use exegete_core::report::{Map, MapLayer, Sense, Subject};
 
 /// A map as it is shown.
 pub(crate) struct Shown {
@@ -26,7 +26,14 @@ pub(crate) struct Heads {
 
 /// What is explained, how, and at how many sites.
 pub(crate) fn asked(map: &Map) -> String {
-    let Subject { target, value, method, .. } = &map.subject;
+    let Subject { target, value, method, sense, .. } = &map.subject;
+    if map.axes.is_some() {
+        return match sense {
+            // Where a model looks is no part of what is explained.
+            Sense::SameForEveryClass => format!("{method}, as a matrix"),
+            _ => format!("{} = {} by {method}, as a matrix", crate::sense::explained(target), figure(*value)),
+        };
+    }
     format!(
         "{} = {} by {method} at {}",
         crate::sense::explained(target),

@@ -24,10 +24,10 @@ pub(crate) use bars::bars;
 pub(crate) use data::Source;
 use data::points;
 use exegete_core::report::{Picture, Shape};
-pub(crate) use grid::{Cells, cells};
+pub(crate) use grid::{Cells, cells, matrix};
 pub(crate) use histogram::{Counted, counted};
 pub(crate) use ink::PAPER;
-pub(crate) use words::{Weighed, weighed};
+pub(crate) use words::{Weighed, WeighedText, weighed};
 
 /// The width of a picture whose content does not ask for another, in units that are pixels on paper.
 const WIDTH: f64 = 480.0;

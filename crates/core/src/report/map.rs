@@ -4,7 +4,7 @@ use crate::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A score for each token at each of several sites.
+/// A score for each token at each of several sites, or the matrix of what is read by rows and tokens by columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Map {
     /// What it is about.
@@ -14,12 +14,25 @@ pub struct Map {
     pub tokens: Vec<TokenText>,
     /// One a site, in the order of computation.
     pub layers: Vec<MapLayer>,
+    /// What rows and columns are, where they make a matrix: each of `layers` is then what reads the tokens, and its `site` a
+    /// word. None where they are sites of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub axes: Option<MatrixAxes>,
+}
+
+/// What the two sides of a matrix stand for, in the singular.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MatrixAxes {
+    /// Such as target word.
+    pub rows: String,
+    /// Such as source word.
+    pub columns: String,
 }
 
 /// One row of a [`Map`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MapLayer {
-    /// The layer's site by name.
+    /// The layer's site by name; in a matrix the word that reads.
     pub site: String,
     /// The score of each token at this site.
     #[serde(serialize_with = "number::short_each")]

@@ -48,7 +48,7 @@ pub enum Shape {
     /// Cells at column `x` and row `y`, as dark as `of` is large.
     Grid,
     /// The words of the list `x`, each on a ground by its number in the list `y`, and beside them again by the list `of`;
-    /// `y_title` and `x_title` name these two.
+    /// `y_title` and `x_title` name these two. With `series` only rows that have it, under what it says.
     Words,
 }
 

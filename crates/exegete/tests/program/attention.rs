@@ -76,7 +76,7 @@ fn every_item_has_its_columns_and_what_was_left_out_is_counted() {
             "removed",
             &["ranking", "median", "lower", "upper", "q1", "q3", "whisker_low", "whisker_high", "undecided"],
         ),
-        ("published", &["statistic", "published", "ours", "lower", "upper"]),
+        ("published", &["statistic", "published", "ours", "lower", "upper", "data", "about"]),
         ("refused", &["experiment", "reason"]),
     ] {
         assert_eq!(item(&report, name)["columns"], json!(columns), "{name}");
@@ -110,6 +110,38 @@ fn every_item_has_its_columns_and_what_was_left_out_is_counted() {
     assert!((sum - 1.0).abs() < 1e-9, "{sum}");
     let refused = item(&report, "refused")["rows"].as_array().unwrap();
     assert_eq!(refused.len(), 4, "{refused:?}");
+}
+
+/// The first text and those of the largest JSD are drawn by both weightings, and say why.
+#[test]
+fn an_adversarys_weights_are_drawn_beside_the_own_ones() {
+    let folder = Folder::new();
+    let report = folder.report(&["--min-words", "2"]);
+    let texts = item(&report, "texts");
+    let rows = texts["rows"].as_array().unwrap();
+    let drawn: Vec<(f64, &str)> = rows
+        .iter()
+        .filter_map(|row| Some((row["adversary"]["jsd"].as_f64()?, row["adversary"]["drawn"].as_str()?)))
+        .collect();
+    assert!((2..=5).contains(&drawn.len()), "{drawn:?}");
+    assert!(rows[0]["adversary"]["drawn"].as_str().unwrap().starts_with("the first text"), "{drawn:?}");
+    let largest = drawn.iter().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+    assert!(largest.1.contains("the largest JSD: JSD 0."), "{drawn:?}");
+    let far = rows.iter().filter_map(|row| row["adversary"]["jsd"].as_f64()).fold(0.0, f64::max);
+    assert_eq!(largest.0, far);
+    let pictures = texts["pictures"].as_array().unwrap();
+    let words = pictures.iter().find(|picture| picture["shape"] == "words").unwrap();
+    assert_eq!((&words["y"], &words["of"]), (&json!("alpha"), &json!("adversary.alpha")));
+    for format in ["html", "svg"] {
+        let run = folder.toy(&["--min-words", "2", "--format", format]);
+        assert!(run.stdout.contains("the farthest weights with the same answer"), "{format}");
+    }
+    let other = folder.report(&["--min-words", "2", "--only", "share"]);
+    let pictures = &item(&other, "texts")["pictures"];
+    assert!(
+        pictures.as_array().is_none_or(|all| all.iter().all(|own| own["shape"] != "words")),
+        "{pictures}"
+    );
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn a_debate_is_one_verdict_with_every_number_behind_it() {
                 "undecided",
             ],
         ),
-        ("published", &["statistic", "published", "ours", "lower", "upper"]),
+        ("published", &["statistic", "published", "ours", "lower", "upper", "data", "about"]),
     ] {
         assert_eq!(item(&report, name)["columns"], json!(columns), "{name}");
     }

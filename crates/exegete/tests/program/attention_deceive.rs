@@ -168,6 +168,26 @@ fn a_model_that_writes_hides_what_it_copies() {
     assert!(deceiving < 0.7 * honest, "{honest} {deceiving}");
     assert_eq!(arm(&report, "zeroed", json!(0.0))[1], Some(0.0));
     assert!(report["items"].as_array().unwrap().iter().all(|item| item["name"] != "notices"));
+    let published = item(&report, "published")["rows"].as_array().unwrap();
+    assert_eq!(published[0][5], "copy, GRU that writes");
+    assert!(published.iter().all(|row| row[2].is_number() && row[6] == "≈"), "{published:?}");
+    let items = report["items"].as_array().unwrap();
+    let maps: Vec<&Value> = items.iter().filter(|item| item["kind"] == "map").collect();
+    assert_eq!(maps.len(), 4 * 2, "a grid for each text and lambda");
+    for map in maps {
+        assert_eq!(map["axes"], json!({"rows": "target word", "columns": "source word"}));
+        let words: Vec<&str> = map["input"][1]["text"].as_str().unwrap().split(' ').collect();
+        let rows = map["layers"].as_array().unwrap();
+        let written: Vec<&str> = rows.iter().map(|row| row["site"].as_str().unwrap()).collect();
+        assert_eq!(written, [&words[..], &["</s>"]].concat());
+        let source: Vec<&str> =
+            map["tokens"].as_array().unwrap().iter().map(|token| token["text"].as_str().unwrap()).collect();
+        assert_eq!(source, words, "what is copied, without markers");
+        for row in rows {
+            let sum: f64 = row["token_values"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).sum();
+            assert!((sum - 1.0).abs() < 1e-5, "{row}");
+        }
+    }
 }
 
 #[test]

@@ -92,7 +92,12 @@ fn models_are_trained_beside_a_small_one() {
     assert_eq!(item(&report, "training_differences")["rows"].as_array().unwrap().len(), 4);
     assert_eq!(item(&report, "seeds")["rows"].as_array().unwrap().len(), 40);
     let published = item(&report, "published")["rows"].as_array().unwrap();
-    assert_eq!((published.len(), &published[0][1]), (7, &json!(0.831)));
+    assert_eq!((published.len(), &published[0][1]), (7 + 3, &json!(0.831)));
+    assert_eq!((&published[0][5], &published[0][6]), (&json!("SST, lstm, additive attention"), &json!("≈")));
+    // The adversary that is told of is the chosen one; the paper's TVD is half of ours.
+    let far = of("adversarial")[9];
+    let told: Vec<f64> = published[7..].iter().map(|row| row[2].as_f64().unwrap()).collect();
+    assert!((2.0 * told[0] - far[6].as_f64().unwrap()).abs() < 1e-9, "{told:?} {far:?}");
     assert!(
         run.stderr.contains("training model 21 of 21: guide by adversary, seed 4, about "),
         "{}",

@@ -29,6 +29,42 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
 }
 
+/// Behind the scores of self-attention attribution stand the matrix that they are the columns of, and the tree of all layers.
+#[test]
+fn a_matrix_and_a_tree_stand_behind_scores() {
+    let args = [TEXT, "--method", "attention_attribution"];
+    let found = report("bert-sequence", &[&args[..], &["--set", "tree=yes"]].concat());
+    let [scores, map, tree] = found["items"].as_array().unwrap().as_slice() else { panic!("{found}") };
+    assert_eq!(map["axes"], serde_json::json!({"rows": "token that reads", "columns": "token that is read"}));
+    let rows: Vec<Vec<f64>> =
+        map["layers"].as_array().unwrap().iter().map(|row| numbers(&row["token_values"])).collect();
+    let tokens = numbers(&scores["token_values"]);
+    assert_eq!((rows.len(), rows[0].len()), (tokens.len(), tokens.len()));
+    for (at, score) in tokens.iter().enumerate() {
+        let column: f64 = rows.iter().map(|row| row[at]).sum();
+        assert!((column - score).abs() < 1e-5, "{at}: {column} {score}");
+    }
+    assert_eq!((&tree["kind"], &tree["name"]), (&"table".into(), &"tree".into()));
+    let columns = ["layer", "from", "to", "from_token", "to_token", "attribution"];
+    assert_eq!(tree["columns"], serde_json::json!(columns));
+    let edges = tree["rows"].as_array().unwrap();
+    // Each token once, below one that was there when its layer began.
+    let mut layer_of = std::collections::BTreeMap::from([(0, usize::MAX)]);
+    let last = map["layers"].as_array().unwrap().len();
+    for edge in edges {
+        let number = |at: usize| edge[at].as_f64().unwrap() as usize;
+        let (layer, from, to) = (number(0), number(3), number(4));
+        assert!(layer_of.get(&from).is_some_and(|&own| own > layer) && to < last, "{edges:?}");
+        assert!(layer_of.insert(to, layer).is_none() && edge[5].as_f64().unwrap() > 0.0, "{edges:?}");
+        let piece = |at: usize| &map["tokens"][at]["piece"];
+        assert_eq!((&edge[1], &edge[2]), (piece(from), piece(to)));
+    }
+    assert!(!edges.is_empty(), "{tree}");
+    assert_eq!(report("bert-sequence", &args)["items"].as_array().unwrap().len(), 2);
+    let page = explain("bert-sequence", &[&args[..], &["--format", "html"]].concat());
+    assert!(page.stdout.contains("token that reads by token that is read"), "{}", page.stdout);
+}
+
 #[test]
 fn the_contract_holds() {
     let report = report("bert-sequence", &[TEXT]);

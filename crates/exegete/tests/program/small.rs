@@ -1,6 +1,7 @@
 //! `exegete train --kind`: small models from generated data to explanations.
 
 use crate::harness::{assert_error, exegete};
+use serde_json::{Value, json};
 use std::fs;
 
 struct Folder(tempfile::TempDir);
@@ -227,10 +228,18 @@ fn texts_are_written_checked_and_explained() {
         }
         let run = exegete(&["explain", &text, "--model", &model, "--target", "class:1"]);
         assert_error(&run, &["token:POS=WORD"]);
-        assert_error(
-            &exegete(&["explain", &text, "--model", &model, "--method", "attention"]),
-            &["no attention maps"],
-        );
+        for told in [&[][..], &["--pair", &text]] {
+            let asked = ["explain", &text, "--model", &model, "--method", "attention", "--format", "json"];
+            let run = exegete(&[&asked[..], told].concat());
+            if attention == "none" {
+                assert_error(&run, &["no attention maps"]);
+                continue;
+            }
+            assert_eq!(run.code, 0, "{attention}: {}", run.stderr);
+            shows_its_source(&serde_json::from_str(&run.stdout).unwrap(), attention == "uniform");
+            let run = exegete(&["explain", &text, "--model", &model, "--method", "attention_rollout"]);
+            assert_error(&run, &["no self-attention"]);
+        }
     }
     for (flag, value) in [("--labels", "a,b"), ("--metric", "f1"), ("--loss", "soft"), ("--task", "classify")]
     {
@@ -239,6 +248,28 @@ fn texts_are_written_checked_and_explained() {
     }
     fs::write(folder.at("train.tsv"), "source\ttarget\na b\t\n").unwrap();
     assert_error(&folder.train("seq2seq", TINY), &["line 2", "target is empty"]);
+}
+
+/// Scores of the source, and the matrix of target words by source words whose row is theirs.
+fn shows_its_source(report: &Value, even: bool) {
+    let [scores, map] = report["items"].as_array().unwrap().as_slice() else { panic!("{report}") };
+    assert_eq!(map["axes"], json!({"rows": "target word", "columns": "source word"}));
+    let rows = map["layers"].as_array().unwrap();
+    let written = map["prediction"]["words"].as_array().unwrap();
+    assert_eq!(rows.len(), written.len());
+    assert!(rows.iter().zip(written).all(|(row, word)| row["site"] == word["word"]));
+    let numbers =
+        |list: &Value| -> Vec<f64> { list.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect() };
+    let share = 1.0 / map["tokens"].as_array().unwrap().len() as f64;
+    for row in rows {
+        let row = numbers(&row["token_values"]);
+        assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-5, "{row:?}");
+        assert!(!even || row.iter().all(|&weight| (weight - share).abs() < 1e-6), "{row:?}");
+    }
+    // The first word is explained: its row is what its words score.
+    let first = numbers(&rows[0]["token_values"]);
+    let scored = numbers(&scores["values"]);
+    assert!(first.iter().zip(&scored).all(|(a, b)| (a - b).abs() < 1e-6), "{first:?} {scored:?}");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The attention of one token to all others, in one layer.
 
-use super::{Attention, PARAMETERS, attended, head, layer, maps, query, row_of};
+use super::{Attention, PARAMETERS, attended, head, layer, maps, query, row_of, written};
+use crate::matrix::of_target;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Question, RawAttribution};
-use exegete_core::Result;
+use exegete_core::report::{Item, Subject};
+use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -50,6 +52,16 @@ impl Method for Raw {
                 layer(self.layer, 1).and(head(self.head, 1))?;
                 pooling.weights(job)
             }
+            Attention::Written(site) => {
+                layer(self.layer, 1).and(head(self.head, 1))?;
+                written(job, site)
+            }
         }
+    }
+
+    fn beside(&self, job: &Question<'_>, _: &RawAttribution, subject: Subject) -> Result<Vec<Item>> {
+        let Attention::Written(site) = Attention::of(job)? else { return Ok(Vec::new()) };
+        let weights = job.read_own(&[site], &[], Rules::Gradient)?.values.swap_remove(0);
+        Ok(vec![of_target(subject, job.encoded(), &weights)])
     }
 }

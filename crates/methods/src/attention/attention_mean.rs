@@ -1,6 +1,6 @@
 //! The attention of one token to all others, averaged over layers and heads.
 
-use super::{Attention, attended, maps, query, row_of};
+use super::{Attention, attended, maps, query, row_of, written};
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Question, RawAttribution};
 use exegete_core::Result;
@@ -35,6 +35,7 @@ impl Method for Mean {
             Attention::Between(sites, _) => sites,
             // One layer with one head is its own mean.
             Attention::Pooling(pooling) => return pooling.weights(job),
+            Attention::Written(site) => return written(job, site),
         };
         let mut scores = vec![0.0; job.encoded().len()];
         for map in maps(job, &sites)? {

@@ -1,6 +1,6 @@
 //! A ⊙ ∂F/∂A in one layer: what the attention paid would lose if it were taken away, to first order.
 
-use super::{Attention, PARAMETERS, attended, head, layer, query, row_of};
+use super::{Attention, PARAMETERS, attended, head, layer, no_self_attention, query, row_of};
 use crate::gradient::path::times;
 use crate::registry::{Info, Meaning, Method, Needs, New, params};
 use crate::{Question, RawAttribution};
@@ -47,6 +47,7 @@ impl Method for GradientXAttention {
                 layer(self.layer, 1).and(head(self.head, 1))?;
                 return pooling.weights_times_slopes(job);
             }
+            Attention::Written(_) => return Err(no_self_attention(job)),
         };
         let (layer, head) = (layer(self.layer, maps.len())?, head(self.head, count)?);
         let site = maps[layer];

@@ -10,6 +10,7 @@ pub mod attention_rollout;
 pub mod gradient_x_attention;
 mod pooling;
 
+use crate::question::spread;
 use crate::{Parameter, Question, RawAttribution, RawScores};
 use exegete_core::{Array, Axis, Error, Result, Role, Rules, Site, SiteInfo};
 use pooling::Pooling;
@@ -26,6 +27,8 @@ enum Attention {
     Between(Vec<Site>, usize),
     /// The text as a whole to its words, once.
     Pooling(Pooling),
+    /// Each word of a text that is written to the words of another, \[places, words\].
+    Written(Site),
 }
 
 impl Attention {
@@ -41,10 +44,12 @@ impl Attention {
             _ => None,
         };
         let (maps, heads): (Vec<Site>, Vec<usize>) = before.iter().filter_map(map).unzip();
-        match (heads.first(), Pooling::of(&before)) {
-            (Some(&heads), _) => Ok(Self::Between(maps, heads)),
-            (None, Some(pooling)) => Ok(Self::Pooling(pooling)),
-            (None, None) => Err(Error::Unsupported(format!(
+        let written = before.iter().find(|info| info.axes == [Axis::Target, Axis::FieldContent(0)]);
+        match (heads.first(), Pooling::of(&before), written) {
+            (Some(&heads), ..) => Ok(Self::Between(maps, heads)),
+            (None, Some(pooling), _) => Ok(Self::Pooling(pooling)),
+            (None, None, Some(info)) => Ok(Self::Written(info.site)),
+            (None, None, None) => Err(Error::Unsupported(format!(
                 "{} has no attention maps before the target {}",
                 job.card().name,
                 job.target
@@ -62,7 +67,38 @@ fn weights(job: &Question<'_>) -> Result<(Vec<Site>, usize)> {
              gradient_x_attention read those weights",
             job.card().name
         ))),
+        Attention::Written(_) => Err(no_self_attention(job)),
     }
+}
+
+/// Why a method of self-attention has nothing to read in a model that writes.
+fn no_self_attention(job: &Question<'_>) -> Error {
+    Error::Unsupported(format!(
+        "{} has no self-attention, from words to words: each word that it writes weighs the words of the source; attention reads \
+         those weights",
+        job.card().name
+    ))
+}
+
+/// The weights by which a written word was read from the source: that of the target, or the mean over all.
+fn written(job: &Question<'_>, site: Site) -> Result<RawAttribution> {
+    let weights = job.read_own(&[site], &[], Rules::Gradient)?.values.swap_remove(0);
+    let words = weights.shape[1].max(1);
+    let rows: Vec<&[f32]> = match job.target.position() {
+        Some(place) => weights.data.chunks(words).skip(place).take(1).collect(),
+        None => weights.data.chunks(words).collect(),
+    };
+    let share = 1.0 / rows.len().max(1) as f64;
+    let mut of_words = vec![0.0; words];
+    rows.iter()
+        .for_each(|row| of_words.iter_mut().zip(*row).for_each(|(sum, &a)| *sum += share * f64::from(a)));
+    let scores = spread(Axis::FieldContent(0), job.encoded(), &of_words);
+    let scores = scores.ok_or_else(|| Error::Model(format!("{site} has no words")))?;
+    let read = RawAttribution { site: Some(site), ..RawAttribution::of(RawScores::Tokens(scores)) };
+    Ok(match job.target.position() {
+        Some(place) => read.with("query", place),
+        None => read.note(Some("the mean over all words of the target".to_owned())),
+    })
 }
 
 /// Every layer's attention probabilities, each \[N, T, T\].

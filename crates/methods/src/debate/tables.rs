@@ -8,7 +8,7 @@ pub(super) use kinds::cell;
 pub use kinds::{KindSummary, ModelTables, kinds_tables, side_by_side, truth_table};
 
 use super::share::RANKINGS;
-use super::{ArmRecord, Experiment, Tau, TextRecord, published};
+use super::{ArmRecord, Experiment, Tau, TextRecord, TextsLike, published};
 use crate::Stream;
 use crate::statistics::interval::{Interval, bootstrap, deviation, mean, median, quantile};
 use exegete_core::report::{Cell, Rows, Table};
@@ -24,6 +24,10 @@ pub struct Summary<'a> {
     pub experiments: &'a [Experiment],
     /// The model's family, such as lstm: which published numbers stand beside ours.
     pub family: &'a str,
+    /// How a small model weighs words, such as additive; empty where that is not known.
+    pub attention: &'a str,
+    /// Which published data the texts are like.
+    pub like: TextsLike,
     /// What weights are given to, in the plural.
     pub noun: &'a str,
     /// The seed of the resamples.
@@ -91,7 +95,8 @@ impl Summary<'_> {
     fn texts(&self) -> Rows {
         let labels = |class: usize| self.label(class);
         let ran = |experiment| self.ran(experiment);
-        let rows = self.records.iter().map(|record| record.written(&labels, &ran)).collect();
+        let mut rows: Vec<_> = self.records.iter().map(|record| record.written(&labels, &ran)).collect();
+        pictures::draw_beside(self, &mut rows);
         let (name, title) = ("texts".to_owned(), "The texts and what was found about each".to_owned());
         Rows { name, title, rows, notes: Vec::new(), pictures: pictures::of_texts(self) }
     }
@@ -229,6 +234,7 @@ impl Summary<'_> {
                 pairs.len()
             ));
         }
+        table.pictures.push(pictures::flip_table());
         table
     }
 

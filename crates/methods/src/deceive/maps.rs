@@ -2,8 +2,11 @@
 
 use super::HiddenPlace;
 use crate::layers::entropy;
+use crate::matrix::of_target;
 use exegete_core::report::{Item, Map, MapLayer, Sense, Subject, TokenText};
-use exegete_core::{Array, Driver, Encoded, Model, Pass, Plan, Predictions, Readout, Result, Row, Site};
+use exegete_core::{
+    Array, Driver, Encoded, Model, Pass, Plan, Predictions, Readout, Result, Row, Scores, Site,
+};
 use std::collections::BTreeMap;
 
 /// A trained model, and what its columns of a map are called.
@@ -16,45 +19,65 @@ pub struct DrawnModel<'a> {
     pub driver: &'a Driver,
 }
 
-/// A map of the weights of one text: a column a model, or of models that write one for each target word too. `notes` are put beside it.
-pub fn weight_map(
+/// Maps of the weights of one text: one with a column a model; of models that write one a model, with a row for each target word.
+/// `notes` are put beside each.
+pub fn weight_maps(
     models: &[DrawnModel<'_>],
     place: HiddenPlace,
     encoded: &Encoded,
-    mut notes: Vec<String>,
-) -> Result<Option<Item>> {
+    notes: &[String],
+) -> Result<Vec<Item>> {
     let row = Row::new(encoded.clone());
-    let (mut layers, mut first) = (Vec::new(), None);
-    for drawn in models {
+    let read = |drawn: &DrawnModel<'_>| {
         let weights = drawn.driver.read_one(drawn.model, &row, &Weights(place.weights))?;
-        let columns = place.seen(&weights, encoded);
-        for (i, token_values) in columns.iter().enumerate() {
-            let site = match columns.len() {
-                1 => drawn.name.clone(),
-                _ => format!("{}, target word {}", drawn.name, i + 1),
-            };
-            let (token_values, entropy) = (token_values.clone(), entropy(token_values));
-            layers.push(MapLayer { site, token_values, spread: Vec::new(), entropy, completeness: None });
-        }
-        let said = drawn.driver.read_one(drawn.model, &row, &Predictions(drawn.model))?.scores;
-        if let Some((label, prob)) = said.decision() {
-            notes.push(format!("{}: {label} with probability {prob:.3}", drawn.name));
-        }
-        first.get_or_insert(said);
-    }
-    Ok(first.map(|prediction| {
-        let subject = Subject {
-            method: "attention".to_owned(),
-            params: BTreeMap::new(),
-            input: encoded.fields.clone(),
-            value: prediction.decision().map_or(0.0, |(_, prob)| prob),
-            prediction,
-            target: "predicted:prob".to_owned(),
-            sense: Sense::SameForEveryClass,
-            notes,
+        Ok((weights, drawn.driver.read_one(drawn.model, &row, &Predictions(drawn.model))?.scores))
+    };
+    let found = models.iter().map(read).collect::<Result<Vec<(Array, Scores)>>>()?;
+    if place.is_aligned() {
+        let one = |(drawn, (weights, prediction)): (&DrawnModel<'_>, (Array, Scores))| {
+            let mut notes = notes.to_vec();
+            notes.push(format!(
+                "each row is the attention while that word is written, by the model of {}",
+                drawn.name
+            ));
+            let subject = subject(format!("attention, {}", drawn.name), encoded, prediction, notes);
+            of_target(subject, encoded, &weights)
         };
-        Item::Map(Box::new(Map { subject, tokens: TokenText::of(encoded), layers }))
-    }))
+        return Ok(models.iter().zip(found).map(one).collect());
+    }
+    let mut notes = notes.to_vec();
+    let said = |(drawn, (_, said)): (&DrawnModel<'_>, &(Array, Scores))| {
+        let (label, prob) = said.decision()?;
+        Some(format!("{}: {label} with probability {prob:.3}", drawn.name))
+    };
+    notes.extend(models.iter().zip(&found).filter_map(said));
+    let layer = |(drawn, (weights, _)): (&DrawnModel<'_>, &(Array, Scores))| {
+        let token_values = place.seen(weights, encoded);
+        let (site, entropy) = (drawn.name.clone(), entropy(&token_values));
+        MapLayer { site, token_values, spread: Vec::new(), entropy, completeness: None }
+    };
+    let layers = models.iter().zip(&found).map(layer).collect();
+    let first = found.into_iter().next().map(|(_, prediction)| prediction);
+    Ok(first
+        .map(|prediction| {
+            let subject = subject("attention".to_owned(), encoded, prediction, notes);
+            Item::Map(Box::new(Map { subject, tokens: TokenText::of(encoded), layers, axes: None }))
+        })
+        .into_iter()
+        .collect())
+}
+
+fn subject(method: String, encoded: &Encoded, prediction: Scores, notes: Vec<String>) -> Subject {
+    Subject {
+        method,
+        params: BTreeMap::new(),
+        input: encoded.fields.clone(),
+        value: prediction.decision().map_or(0.0, |(_, prob)| prob),
+        prediction,
+        target: "predicted:prob".to_owned(),
+        sense: Sense::SameForEveryClass,
+        notes,
+    }
 }
 
 /// The value at one site as it is.

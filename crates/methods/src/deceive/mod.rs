@@ -5,18 +5,21 @@
 //! 2. A [`HiddenPlace`] is the attention that is to hide them, and says which of its elements they are.
 //! 3. [`TextMass`] is how much weight they have all the same; [`zeroed`](HiddenPlace::zeroed) takes it away.
 //! 4. [`Restricted`] is a transformer in which they and the other words read nothing of each other.
-//! 5. [`notices`](fn@notices) holds what is measured about an honest and a deceiving model side by side.
+//! 5. [`notices`](fn@notices) holds what is measured about an honest and a deceiving model side by side, and
+//!    [`published`](fn@published) the paper's numbers beside ours.
 
 mod impermissible;
 mod maps;
 mod notices;
 mod place;
+mod published;
 mod restricted;
 
 pub use impermissible::{Impermissible, aligned, spelled, truth};
-pub use maps::{DrawnModel, weight_map};
+pub use maps::{DrawnModel, weight_maps};
 pub use notices::{Measurements, notices};
 pub use place::{HiddenPlace, MarkedRow, Masses, TextMass};
+pub use published::{DeceivingArm, GENDER, JOINED, OCCUPATION, PublishedDeceiver, published};
 pub use restricted::{Restricted, restricted_sites, restrictions};
 
 use crate::Stream;

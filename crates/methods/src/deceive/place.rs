@@ -141,9 +141,8 @@ impl HiddenPlace {
         Edit { site: self.weights, at: vec![Pick::All, Pick::Only(vec![0])], change: Change::Set(share) }
     }
 
-    /// What is drawn of a text's weights: for each place of the target, else once, the weight of every token; of several heads
-    /// their mean.
-    pub fn seen(&self, weights: &Array, encoded: &Encoded) -> Vec<Vec<f64>> {
+    /// What is drawn of a text's weights: the weight of every token; of several heads and of all places of a target their mean.
+    pub fn seen(&self, weights: &Array, encoded: &Encoded) -> Vec<f64> {
         let tokens = encoded.len();
         let spread = |axis: Axis, weights: &[f32]| {
             let mut of = vec![0.0; tokens];
@@ -152,17 +151,22 @@ impl HiddenPlace {
             of
         };
         match self.kind {
-            PlaceKind::Words(axis) => vec![spread(axis, &weights.data)],
+            PlaceKind::Words(axis) => spread(axis, &weights.data),
             PlaceKind::Heads(heads) => {
                 let share = |head: usize, t: usize| {
                     f64::from(weights.data[head * tokens * tokens + t]) / heads as f64
                 };
-                vec![(0..tokens).map(|t| (0..heads).map(|head| share(head, t)).sum()).collect()]
+                (0..tokens).map(|t| (0..heads).map(|head| share(head, t)).sum()).collect()
             }
             PlaceKind::Target => {
                 let source = Axis::FieldContent(0);
+                let mut mean = vec![0.0; tokens];
                 let rows = weights.data.chunks(source.len(encoded).max(1));
-                rows.map(|row| spread(source, row)).collect()
+                let share = 1.0 / rows.len().max(1) as f64;
+                rows.for_each(|row| {
+                    mean.iter_mut().zip(spread(source, row)).for_each(|(sum, own)| *sum += share * own);
+                });
+                mean
             }
         }
     }
@@ -273,6 +277,6 @@ mod tests {
         let gone: Vec<usize> = (0..12).filter(|&at| scores.data[at] == f32::NEG_INFINITY).collect();
         assert_eq!(gone, [0, 4, 8]);
         let seen = place.seen(&array(&weights), &encoded);
-        close("column", &seen[1][..3], &[0.1, 0.8, 0.1], Of::Size(1.0), 1e-6);
+        close("mean of all places", &seen[..3], &[0.4, 0.3375, 0.2625], Of::Size(1.0), 1e-6);
     }
 }

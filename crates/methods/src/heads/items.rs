@@ -147,13 +147,14 @@ impl HeadSurvey {
                 nearest.map_or(Cell::Empty, |nearest| Cell::Number(own[nearest])),
                 Cell::Number(points[index][0]),
                 Cell::Number(points[index][1]),
-                Cell::Word(format!("layer {layer}")),
+                Cell::Word(layers_with(layer, self.grid.sites.len())),
+                Cell::Word(format!("{layer}.{head}")),
             ]
         };
         let mut table = made(
             "jsd",
             "How heads differ (Jensen-Shannon divergence of their rows)",
-            &["layer", "head", "nearest", "jsd", "x", "y", "of"],
+            &["layer", "head", "nearest", "jsd", "x", "y", "of", "layer.head"],
         );
         table.rows = matrix.iter().enumerate().map(row).collect();
         table.notes.push("nearest: the most similar head, and the divergence from it in nats; x and y: all divergences in the plane, by classical scaling".to_owned());
@@ -163,11 +164,22 @@ impl HeadSurvey {
             x: "x".to_owned(),
             y: Some("y".to_owned()),
             series: Some("of".to_owned()),
-            of: Some("head".to_owned()),
+            of: Some("layer.head".to_owned()),
             ..Picture::default()
         });
         table
     }
+}
+
+/// How many colours and marks a picture has.
+const APART: usize = 7;
+
+/// What a layer is called in a picture, which of many layers draws neighbours alike.
+fn layers_with(layer: usize, layers: usize) -> String {
+    let together = layers.div_ceil(APART);
+    let (first, last) =
+        (layer / together * together, (layer / together * together + together).min(layers) - 1);
+    if first == last { format!("layer {layer}") } else { format!("layers {first} to {last}") }
 }
 
 /// The published accuracies of BERT-base on the Wall Street Journal by the names of Universal Dependencies, best head and

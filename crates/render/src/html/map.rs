@@ -6,6 +6,7 @@ use super::heat::ground;
 use crate::figures::{figure, percent, signed};
 use crate::map::{Heads, Shown, shown};
 use crate::markup::{Escaped, minus};
+use crate::plot::matrix;
 use crate::scale::Scale;
 use exegete_core::report::{Map, MapLayer, Provenance};
 
@@ -15,6 +16,14 @@ const LISTED: usize = 256;
 /// Header, grid, and the spread of each layer.
 pub(super) fn map(map: &Map, provenance: &Provenance) -> String {
     let subject = &map.subject;
+    if let Some(plot) = matrix(map) {
+        return [
+            super::header(subject, &crate::map::asked(map), provenance),
+            format!("<div class=\"plots\">\n{}</div>\n", super::plot::figure_of(&plot)),
+            super::params(subject),
+        ]
+        .concat();
+    }
     let shown = shown(map, LISTED);
     [
         super::header(subject, &crate::map::asked(map), provenance),

@@ -3,7 +3,7 @@
 use super::heat::ground;
 use crate::figures::{count, figure};
 use crate::markup::{Escaped, minus};
-use crate::plot::{Source, Weighed, plot, weighed};
+use crate::plot::{Plot, Source, Weighed, WeighedText, plot, weighed};
 use exegete_core::report::{Picture, Shape};
 
 /// Larger than on paper, so that letters are as large as the page's.
@@ -21,18 +21,22 @@ fn one(picture: &Picture, source: Source<'_>) -> Option<String> {
     if picture.shape == Shape::Words {
         return words(picture, source);
     }
-    let plot = plot(picture, source)?;
+    plot(picture, source).map(|plot| figure_of(&plot))
+}
+
+/// A laid out picture under its title.
+pub(super) fn figure_of(plot: &Plot) -> String {
     let (wide, high) = (plot.width, plot.height);
     let notes: String =
         plot.notes.iter().map(|note| format!("<p class=\"soft\">{}</p>\n", Escaped(note))).collect();
     let title = Escaped(&plot.title);
-    Some(format!(
+    format!(
         "<figure>\n<figcaption>{title}</figcaption>\n<div class=\"wide\"><svg class=\"plot\" role=\"img\" viewBox=\"0 0 {wide:.0} {high:.0}\" \
          style=\"width:{:.0}px;min-width:{:.0}px\"><title>{title}</title>\n{}</svg></div>\n{notes}</figure>\n",
         wide * LARGEST,
         wide * SMALLEST,
         plot.body
-    ))
+    )
 }
 
 /// Each text by its weightings side by side.
@@ -46,8 +50,9 @@ fn words(picture: &Picture, source: Source<'_>) -> Option<String> {
             words.join(" ")
         )
     };
-    let text = |sides: &Vec<Weighed>| {
-        format!("<div class=\"columns\">\n{}</div>\n", sides.iter().map(side).collect::<String>())
+    let text = |WeighedText { name, sides }: &WeighedText| {
+        let name = if name.is_empty() { String::new() } else { format!("<p>{}</p>\n", Escaped(name)) };
+        format!("{name}<div class=\"columns\">\n{}</div>\n", sides.iter().map(side).collect::<String>())
     };
     let texts: String = texts.iter().map(text).collect();
     let more = if more == 0 {

@@ -23,7 +23,11 @@ impl Axis {
         if low > high {
             return None;
         }
-        let room = if low == high { (low.abs() * 0.1).max(0.5) } else { 0.0 };
+        let room = match low == high {
+            true if low == 0.0 => 0.5,
+            true => low.abs() / 6.0,
+            false => 0.0,
+        };
         let (low, high) = (low - room, high + room);
         let step = round((high - low) / STRETCHES);
         // A value that rounding puts a hair beyond a tick asks for no further stretch.
@@ -84,6 +88,7 @@ mod tests {
             (&[-0.31, 0.42], "−0.4 −0.2 0.0 0.2 0.4 0.6"),
             (&[0.0, 100.0], "0 20 40 60 80 100"),
             (&[3.0], "2.4 2.6 2.8 3.0 3.2 3.4 3.6"),
+            (&[0.14], "0.11 0.12 0.13 0.14 0.15 0.16 0.17"),
             (&[0.1, 0.3], "0.10 0.15 0.20 0.25 0.30"),
             (&[0.0, 3e9], "0 1.0e9 2.0e9 3.0e9"),
             (&[-1e150, 1e150], "−1.0e150 −5.0e149 0 5.0e149 1.0e150"),

@@ -67,8 +67,11 @@ pub(super) fn points(picture: &Picture, source: Source<'_>) -> Vec<Point> {
     let point = |(row, x): (usize, Cell)| {
         let cell = |column: &Option<Vec<Cell>>| column.as_ref().and_then(|cells| cells.get(row)).cloned();
         let y = cell(&ys).and_then(|y| reach(&y)).map(|y| within(y, ends.each_ref().map(|end| end.get(row))));
-        let word = |column| cell(column).map_or_else(String::new, |cell| label(&cell));
-        Point { x, y, series: word(&series), word: word(&words) }
+        let name = |column| cell(column).map_or_else(String::new, |cell| label(&cell));
+        // A mark beside which nothing stands needs no dash that says so.
+        let word =
+            cell(&words).filter(|cell| *cell != Cell::Empty).map_or_else(String::new, |cell| label(&cell));
+        Point { x, y, series: name(&series), word }
     };
     xs.into_iter().enumerate().map(point).collect()
 }
@@ -116,20 +119,27 @@ pub(super) fn label(cell: &Cell) -> String {
     }
 }
 
-/// The different values of a column as names: numbers by size, words in the order of the rows.
+/// The different values of a column as names: numbers and ranges such as [0, .25) by size, words in the order of the rows.
 pub(super) fn kinds<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<String> {
     let mut seen = std::collections::BTreeSet::new();
     let mut kinds: Vec<(Option<f64>, String)> = Vec::new();
+    let place = |cell: &Cell, name: &str| number(cell).or_else(|| lower_end(name));
     for cell in cells {
         let name = label(cell);
         if seen.insert(name.clone()) {
-            kinds.push((number(cell), name));
+            kinds.push((place(cell, &name), name));
         }
     }
     if kinds.iter().all(|(number, _)| number.is_some()) {
         kinds.sort_by(|(a, _), (b, _)| a.unwrap_or(0.0).total_cmp(&b.unwrap_or(0.0)));
     }
     kinds.into_iter().map(|(_, name)| name).collect()
+}
+
+/// Where a range that is written as such begins.
+fn lower_end(name: &str) -> Option<f64> {
+    let (lower, upper) = name.strip_prefix('[')?.split_once(", ")?;
+    upper.ends_with([')', ']']).then(|| lower.parse().ok())?
 }
 
 /// The names of all series, in the order of the rows; one without a name where there are none.
@@ -171,6 +181,8 @@ mod tests {
         assert_eq!(kinds(cells(&[10.0, 2.0, 10.0]).iter()), ["2", "10"]);
         let words = ["b", "a", "b"].map(|word| Cell::Word(word.to_owned()));
         assert_eq!(kinds(words.iter()), ["b", "a"]);
+        let ranges = ["[.5, 1]", "[0, .25)", "[.25, .5)"].map(|range| Cell::Word(range.to_owned()));
+        assert_eq!(kinds(ranges.iter()), ["[0, .25)", "[.25, .5)", "[.5, 1]"]);
     }
 
     #[test]

@@ -29,7 +29,12 @@ impl Frame {
     /// A field below `top` with room for the numbers beside it.
     pub(super) fn new(top: f64, wide: f64, x: Side, y: Axis) -> Self {
         let widest = y.ticks().iter().map(|(_, told)| width(told, LETTERS)).fold(0.0, f64::max);
-        let (left, right, top) = (widest + 8.0, wide - 12.0, top + 26.0);
+        // The last number has its middle where the field ends.
+        let last = match &x {
+            Side::Numbers(axis) => axis.ticks().last().map_or(0.0, |(_, told)| width(told, LETTERS) / 2.0),
+            Side::Names(_) => 0.0,
+        };
+        let (left, right, top) = (widest + 8.0, wide - 12.0f64.max(last + 2.0), top + 26.0);
         let bottom = top + FIELD;
         let x = match x {
             Side::Numbers(axis) => Side::Numbers(axis.between(left + 8.0, right)),

@@ -7,7 +7,7 @@ use crate::figures::{figure, setting};
 use crate::markup::minus;
 use crate::measure::{clipped, width};
 use crate::scale::Scale;
-use exegete_core::report::Picture;
+use exegete_core::report::{Map, MatrixAxes, Picture};
 use std::collections::BTreeMap;
 
 /// How many columns and how many rows are drawn.
@@ -58,42 +58,63 @@ struct Field {
     upright: bool,
 }
 
-/// The grid with the numbers that fit their cells.
+/// The grid of a picture with the numbers that fit their cells.
 pub(super) fn draw(picture: &Picture, source: Source<'_>) -> Option<Plot> {
     let all = cells(picture, source)?;
-    let Cells { columns, rows, values } = &all;
+    let (x, y) =
+        (along(picture.x_title.as_ref(), &picture.x), along(picture.y_title.as_ref(), picture.y.as_deref()?));
+    Some(drawn(&all, [&x, &y], &along(None, picture.of.as_deref()?)))
+}
+
+/// A map that is a matrix; none where its columns are those of sites.
+pub(crate) fn matrix(map: &Map) -> Option<Plot> {
+    let MatrixAxes { rows, columns } = map.axes.as_ref()?;
+    let drawable = |value: &f64| Some(*value).filter(|value| value.is_finite());
+    let all = Cells {
+        columns: map.tokens.iter().map(|token| token.piece.clone()).collect(),
+        rows: map.layers.iter().map(|layer| layer.site.clone()).collect(),
+        values: map.layers.iter().map(|layer| layer.token_values.iter().map(drawable).collect()).collect(),
+    };
+    let plot = drawn(&all, [columns, rows], &map.subject.method);
+    Some(Plot { title: format!("{rows} by {columns}"), ..plot })
+}
+
+/// The cells under the heads of their columns, with what stands along both sides and what they show.
+fn drawn(all: &Cells, [x, y]: [&str; 2], of: &str) -> Plot {
+    let Cells { columns, rows, values } = all;
     let (across, down) = (columns.len().min(MOST), rows.len().min(MOST));
     let field = field(&columns[..across], &rows[..down]);
-    let scale = Scale::new(values.iter().flatten().flatten());
+    let shown = || values[..down].iter().flat_map(|row| row.iter().take(across)).flatten();
+    let scale = Scale::new(shown());
     let mut body = heads(&field, &columns[..across]);
     for (row, name) in rows[..down].iter().enumerate() {
         let y = field.top + HIGH * row as f64;
         body += &clipped_text(field.left - 6.0, y + HIGH / 2.0 + 4.0, "name end", name, field.left - 6.0);
         for (column, head) in columns[..across].iter().enumerate() {
             let x = field.left + field.wide * column as f64;
-            body += &cell((x, y), field.wide, values[row][column], scale, &format!("{name}, {head}"));
+            body += &cell(
+                (x, y),
+                field.wide,
+                values[row].get(column).copied().flatten(),
+                scale,
+                &format!("{name}, {head}"),
+            );
         }
     }
     let (right, bottom) = (field.left + field.wide * across as f64, field.top + HIGH * down as f64);
-    let (x, y) =
-        (along(picture.x_title.as_ref(), &picture.x), along(picture.y_title.as_ref(), picture.y.as_deref()?));
-    let key = format!(
-        "{} by {y} and {x}; the largest is {}",
-        along(None, picture.of.as_deref()?),
-        minus(&figure(scale.largest()))
-    );
-    let signed = values.iter().flatten().flatten().any(|value| *value < 0.0);
+    let key = format!("{of} by {y} and {x}; the largest is {}", minus(&figure(scale.largest())));
+    let signed = shown().any(|value| *value < 0.0);
     let sign = signed.then(|| "blue: above zero; orange: below".to_owned());
     let notes = [left_out(columns.len(), MOST, "column"), left_out(rows.len(), MOST, "row"), sign, Some(key)];
-    let body = body + &text(right, bottom + 18.0, "end", &x) + &text(0.0, 12.0, "", &y);
+    let body = body + &text(right, bottom + 18.0, "end", x) + &text(0.0, 12.0, "", y);
     let wide = right.max(160.0) + 4.0;
-    Some(Plot {
+    Plot {
         title: String::new(),
         width: wide,
         height: bottom + 26.0,
         body,
         notes: notes.into_iter().flatten().collect(),
-    })
+    }
 }
 
 fn field(columns: &[String], rows: &[String]) -> Field {
@@ -142,7 +163,7 @@ fn cell((x, y): (f64, f64), wide: f64, value: Option<f64>, scale: Scale, place: 
     told(&format!("{place}: {}", minus(&setting(value))), &(ground + &rim + &number))
 }
 
-/// Two digits behind the point, without the zero before it; whole numbers without any.
+/// Two digits behind the point, of small numbers three, without the zero before it; whole numbers without any.
 fn short(value: f64, largest: f64) -> String {
     if largest >= 1000.0 || (largest > 0.0 && largest < 0.01) {
         return minus(&figure(value));
@@ -151,8 +172,10 @@ fn short(value: f64, largest: f64) -> String {
         0
     } else if largest >= 10.0 {
         1
-    } else {
+    } else if largest >= 0.1 {
         2
+    } else {
+        3
     };
     let number = if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.decimals$}") };
     let number = if number.trim_start_matches(['-', '0', '.']).is_empty() { "0".to_owned() } else { number };
@@ -177,6 +200,7 @@ mod tests {
             (-0.001, 1.0, "0"),
             (12.34, 12.34, "12.3"),
             (321.4, 321.4, "321"),
+            (0.0123, 0.067, ".012"),
             (0.00012, 0.0002, "0.00012"),
         ] {
             assert_eq!(short(value, largest), expected, "{value}");

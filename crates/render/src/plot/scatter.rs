@@ -36,12 +36,17 @@ struct TakenBox {
     bottom: f64,
 }
 
+/// From so many marks on they let others shine through.
+const MANY: usize = 300;
+
 /// Words that would lie over others are left out; whoever points at a mark is told its word.
 pub(super) fn draw(picture: &Picture, points: &[Point]) -> Option<Plot> {
-    let all = series(points);
+    let known = |p: &&Point| p.y.is_some() && number(&p.x).is_some();
+    let drawn: Vec<Point> = points.iter().filter(known).cloned().collect();
+    // A name in the legend of which there is no mark would be searched for.
+    let all = series(&drawn);
     let shown = &all[..all.len().min(SERIES)];
-    let known = |p: &&Point| p.y.is_some() && number(&p.x).is_some() && shown.contains(&p.series.as_str());
-    let drawn: Vec<&Point> = points.iter().filter(known).collect();
+    let drawn: Vec<&Point> = drawn.iter().filter(|p| shown.contains(&p.series.as_str())).collect();
     let numbers =
         |of: &dyn Fn(&Point) -> Option<f64>| drawn.iter().filter_map(|point| of(point)).collect::<Vec<f64>>();
     let x_axis = Axis::over(numbers(&|point| number(&point.x)), 0.0, 1.0)?;
@@ -62,9 +67,11 @@ pub(super) fn draw(picture: &Picture, points: &[Point]) -> Option<Plot> {
     let marks: String = spots.iter().map(marked).collect();
     let body = legend
         + &frame.draw(&along(picture.x_title.as_ref(), &picture.x), &y_title)
-        + &marks
+        + &format!("<g fill-opacity=\"{}\">\n{marks}</g>\n", if spots.len() < MANY { "1" } else { ".6" })
         + &words(&spots, &frame);
-    let notes = [left_out(all.len(), SERIES, "series"), left_out(drawn.len(), DRAWN, "row")];
+    let named = picture.of.as_deref().filter(|_| spots.iter().any(|spot| is_number(&spot.point.word)));
+    let named = named.map(|of| format!("beside the marks: {}", along(None, of)));
+    let notes = [left_out(all.len(), SERIES, "series"), left_out(drawn.len(), DRAWN, "row"), named];
     Some(Plot {
         title: String::new(),
         width: WIDE,
@@ -72,6 +79,11 @@ pub(super) fn draw(picture: &Picture, points: &[Point]) -> Option<Plot> {
         body,
         notes: notes.into_iter().flatten().collect(),
     })
+}
+
+/// A word says what it is, a number does not.
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '−' | 'e'))
 }
 
 fn marked(spot: &Spot<'_>) -> String {

@@ -4,6 +4,7 @@ use super::{MARGIN, ROW, SIZE, Sheet, fill, head};
 use crate::figures::figure;
 use crate::map::{Heads, Shown, asked, shown};
 use crate::measure::width;
+use crate::plot::matrix;
 use crate::scale::Scale;
 use crate::sense::without_sign;
 use exegete_core::report::{Map, MapLayer};
@@ -22,6 +23,9 @@ struct Frame {
 /// One row a token, one column a site, entropies below.
 pub(super) fn map(sheet: &mut Sheet, map: &Map) {
     head(sheet, &map.subject, &asked(map));
+    if let Some(plot) = matrix(map) {
+        return super::plot::put(sheet, &plot);
+    }
     let Shown { scale, tokens, left_out, heads: Heads { heads, key } } = shown(map, LISTED);
     let name = |token: &usize| crate::visible::clipped(&map.tokens[*token].piece, 18);
     let names: Vec<String> = tokens.iter().map(name).collect();

@@ -3,7 +3,7 @@
 use super::passage::{Look, PLAIN, text};
 use super::{MARGIN, Sheet};
 use crate::figures::count;
-use crate::plot::{PAPER, Plot, Source, plot, weighed};
+use crate::plot::{PAPER, Plot, Source, WeighedText, plot, weighed};
 use exegete_core::report::{Picture, Shape};
 
 /// Whether there was anything to draw.
@@ -19,7 +19,7 @@ pub(super) fn plots(sheet: &mut Sheet, pictures: &[Picture], source: Source<'_>)
 }
 
 /// A picture that is wider than the sheet makes it wider.
-fn put(sheet: &mut Sheet, plot: &Plot) {
+pub(super) fn put(sheet: &mut Sheet, plot: &Plot) {
     sheet.skip(10.0);
     sheet.caption(&plot.title, 13.0, "bold");
     sheet.skip(8.0);
@@ -40,14 +40,20 @@ fn words(sheet: &mut Sheet, picture: &Picture, source: Source<'_>) {
     }
     sheet.skip(10.0);
     sheet.caption(&picture.title, 13.0, "bold");
-    for side in texts.iter().flatten() {
+    for WeighedText { name, sides } in &texts {
         sheet.skip(8.0);
-        sheet.caption(&side.name, 11.0, "normal");
-        sheet.skip(4.0);
-        let stretches = side.words.iter().flat_map(|(word, _, strength)| {
-            [(word.as_str(), Look { strength: *strength, ..PLAIN }), (" ", PLAIN)]
-        });
-        text(sheet, stretches);
+        if !name.is_empty() {
+            sheet.told(name, 11.0);
+        }
+        for side in sides {
+            sheet.skip(6.0);
+            sheet.caption(&side.name, 11.0, "normal");
+            sheet.skip(4.0);
+            let stretches = side.words.iter().flat_map(|(word, _, strength)| {
+                [(word.as_str(), Look { strength: *strength, ..PLAIN }), (" ", PLAIN)]
+            });
+            text(sheet, stretches);
+        }
     }
     if more > 0 {
         sheet.skip(6.0);

@@ -3,19 +3,24 @@
 use super::grid::{Column, Grid};
 use super::paint::{Span, Tone};
 use super::screen::Screen;
-use crate::figures::{figure, percent};
+use crate::figures::{column_decimals, figure, fixed, percent};
 use crate::map::{Heads, Shown, shown};
-use crate::scale::Scale;
+use crate::scale::{Scale, ranked};
 use crate::sense::without_sign;
-use exegete_core::report::{Map, MapLayer, Provenance, Sense};
+use exegete_core::report::{Map, MapLayer, MatrixAxes, Provenance, Sense};
 
 /// How many tokens are listed, in the order of the text.
 const LISTED: usize = 128;
+/// How many columns of a matrix are named beside each row.
+const STRONGEST: usize = 3;
 
 /// The grid, and what each layer's scores come to.
 pub(super) fn map(screen: &mut Screen, map: &Map, provenance: &Provenance) {
     super::header(screen, &map.subject, &crate::map::asked(map), provenance);
     screen.blank();
+    if let Some(axes) = &map.axes {
+        return matrix(screen, map, axes);
+    }
     let Shown { scale, tokens, left_out, heads: Heads { heads, key } } = shown(map, LISTED);
     let mut grid = Grid::new(2, 1);
     grid.columns.push(Column::word(""));
@@ -30,6 +35,29 @@ pub(super) fn map(screen: &mut Screen, map: &Map, provenance: &Provenance) {
     screen.line(2, 2, &[Span::faint(left_out)]);
     screen.blank();
     legend(screen, scale, &key, map.subject.sense);
+}
+
+/// For each row the columns that it takes most from.
+fn matrix(screen: &mut Screen, map: &Map, axes: &MatrixAxes) {
+    let scale = Scale::new(map.layers.iter().flat_map(|layer| &layer.token_values));
+    let decimals = column_decimals(scale.largest()).min(3);
+    let mut grid = Grid::new(2, 2);
+    grid.columns.push(Column::word(&axes.rows));
+    grid.columns.push(Column::word(&format!("the largest by {}", axes.columns)));
+    grid.columns.extend((1..STRONGEST).map(|_| Column::word("")));
+    for layer in map.layers.iter().take(LISTED) {
+        let strongest = ranked(&layer.token_values).into_iter().take(STRONGEST);
+        let cell = |at: usize| {
+            let value = layer.token_values[at];
+            let piece = map.tokens.get(at).map_or("", |token| &token.piece);
+            Span::new(format!("{piece} {}", fixed(value, decimals)), Tone::Heat(scale.strength(value)))
+        };
+        grid.rows.push(std::iter::once(Span::plain(&layer.site)).chain(strongest.map(cell)).collect());
+    }
+    grid.print(screen);
+    if map.layers.len() > LISTED {
+        screen.line(2, 2, &[Span::faint(format!("the first {LISTED} of {}", map.layers.len()))]);
+    }
 }
 
 /// Tenths with a sign; a dot where there is less than half of one.

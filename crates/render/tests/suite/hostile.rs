@@ -163,6 +163,7 @@ pub(crate) fn reports() -> impl Strategy<Value = Report> {
         let mut map = map();
         map.tokens.truncate(values.len());
         map.layers.truncate(values.len() % 4);
+        map.axes = values.len().is_multiple_of(2).then(|| super::samples::matrix().axes).flatten();
         map.layers.iter_mut().for_each(|layer| layer.token_values = values.clone());
         Item::Map(Box::new(map))
     });

@@ -14,7 +14,7 @@ use exegete_core::report::{
 use exegete_core::{ClassScore, Field, Scores};
 pub(crate) use experiment::verdict;
 pub(crate) use found::{edits, rule};
-pub(crate) use maps::map;
+pub(crate) use maps::{map, matrix};
 use std::collections::BTreeMap;
 
 /// The reports that have snapshots, by name.
@@ -25,6 +25,7 @@ pub(crate) fn named() -> Vec<(&'static str, Report)> {
         ("pair", pair()),
         ("methods", methods()),
         ("map", report([Item::Map(Box::new(map()))])),
+        ("matrix", report([Item::Map(Box::new(matrix()))])),
         ("table", report([Item::Table(table())])),
         ("wide", report([Item::Table(wide())])),
         ("sampled", sampled()),

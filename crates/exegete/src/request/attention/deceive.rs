@@ -2,6 +2,7 @@
 
 mod arms;
 mod measure;
+mod published;
 mod rows;
 mod run;
 

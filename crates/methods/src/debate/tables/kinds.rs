@@ -42,8 +42,8 @@ pub fn kinds_tables(kinds: &[KindSummary], metric: &str) -> [Table; 2] {
         "tau_gradient, tau_leave_one_out: mean tau of weights with gradients and with leaving words out; median_tvd: how far the answer moves when weights change places; jsd: the farthest weights with the same answer".into(),
     ];
     all.pictures = vec![
-        bars("do weights rank words as leaving them out does?", "tau_leave_one_out"),
-        bars("does the answer move when weights change places?", "median_tvd"),
+        bars("do weights rank words as leaving them out does?", "tau_leave_one_out", "mean tau"),
+        bars("does the answer move when weights change places?", "median_tvd", "mean of the median TVD"),
     ];
     let words: [SeedColumn; 4] = [
         ("decisive", |seed| Some(seed.decisive)),
@@ -69,12 +69,13 @@ fn one_a_kind(name: &str, title: &str, kinds: &[KindSummary], columns: &[SeedCol
     table
 }
 
-fn bars(title: &str, y: &str) -> Picture {
+fn bars(title: &str, y: &str, unit: &str) -> Picture {
     Picture {
         title: title.to_owned(),
         shape: Shape::Bars,
         x: "kind".to_owned(),
         y: Some(y.to_owned()),
+        y_title: Some(unit.to_owned()),
         ..Picture::default()
     }
 }

@@ -1,5 +1,5 @@
 use super::{special, subject};
-use exegete_core::report::{Completeness, Map, MapLayer, Spread, TokenText};
+use exegete_core::report::{Completeness, Map, MapLayer, MatrixAxes, Spread, TokenText};
 
 const PIECES: [&str; 7] = ["the", "plot", "is", "terrible", "##ly", "dull", "."];
 const TEXT: &str = "the plot is terribly dull.";
@@ -18,7 +18,7 @@ pub(crate) fn map() -> Map {
     }));
     tokens.push(special("[SEP]"));
     let layers = (0..6).map(|n| layer(n, tokens.len())).collect();
-    Map { subject: subject(&[("text", TEXT)], "conductance"), tokens, layers }
+    Map { subject: subject(&[("text", TEXT)], "conductance"), tokens, layers, axes: None }
 }
 
 fn layer(n: usize, tokens: usize) -> MapLayer {
@@ -45,4 +45,24 @@ fn layer(n: usize, tokens: usize) -> MapLayer {
         completeness: Some(completeness),
         token_values,
     }
+}
+
+/// What each piece takes from each other, some of it against the answer.
+pub(crate) fn matrix() -> Map {
+    let map = map();
+    let row = |(i, token): (usize, &TokenText)| {
+        let near = |j: usize| 1.0 / (1.0 + (i as f64 - j as f64 + 1.0).powi(2));
+        let value = |j: usize| if (i + 2 * j).is_multiple_of(7) { -0.5 * near(j) } else { near(j) };
+        let token_values = (0..map.tokens.len()).map(value).collect();
+        MapLayer {
+            site: token.piece.clone(),
+            token_values,
+            spread: Vec::new(),
+            entropy: 2.5,
+            completeness: None,
+        }
+    };
+    let layers = map.tokens.iter().enumerate().map(row).collect();
+    let axes = MatrixAxes { rows: "token that reads".to_owned(), columns: "token that is read".to_owned() };
+    Map { subject: subject(&[("text", TEXT)], "attention_attribution"), layers, axes: Some(axes), ..map }
 }

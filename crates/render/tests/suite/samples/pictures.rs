@@ -47,7 +47,7 @@ fn texts() -> Rows {
                 },
             )
             .with("bin", ["0 to .25", ".25 to .5", ".5 to .75", ".75 to 1"][n % 4])
-            .with("adversary", json!({"jsd": 0.5 + 0.19 * noise(n + 5), "alpha": reversed}))
+            .with("adversary", adversary(n, reversed))
             .with(
                 "permutation",
                 json!({"median_tvd": (0.2 + 0.1 * (n % 4) as f64) * (1.0 + noise(n + 3)).abs()}),
@@ -70,6 +70,7 @@ fn texts() -> Rows {
     };
     let maps = Picture {
         of: Some("adversary.alpha".to_owned()),
+        series: Some("adversary.drawn".to_owned()),
         y_title: Some("as trained".to_owned()),
         x_title: Some("by an adversary, at the same answer".to_owned()),
         ..picture(Shape::Words, "The same answer from other weights", "tokens", "alpha")
@@ -80,6 +81,16 @@ fn texts() -> Rows {
         rows: (0..240).map(row).collect(),
         notes: vec!["12 texts of fewer than 6 words are left out".to_owned()],
         pictures: vec![histogram, violins, boxes, maps],
+    }
+}
+
+/// Two texts are drawn, and say why.
+fn adversary(n: usize, alpha: Vec<f64>) -> serde_json::Value {
+    let jsd = 0.5 + 0.19 * noise(n + 5);
+    match n {
+        0 => json!({"jsd": jsd, "alpha": alpha, "drawn": "the first text: JSD 0.412, positive"}),
+        7 => json!({"jsd": jsd, "alpha": alpha, "drawn": "the largest JSD: JSD 0.688, negative"}),
+        _ => json!({"jsd": jsd, "alpha": alpha}),
     }
 }
 

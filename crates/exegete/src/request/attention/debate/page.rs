@@ -61,6 +61,7 @@ impl AttentionDebate<'_> {
 
     fn items(&self, kinds: &[KindModels<'_>], arms: &TrainedArms) -> Result<Vec<Item>> {
         let classes = kinds[0].test.model().card().labels.len();
+        let (like, words) = kinds[0].test.like();
         let metric = if classes == 2 { "F1" } else { "accuracy" };
         let summaries: Vec<KindSummary> = kinds.iter().map(|kind| self.summary(kind)).collect();
         let verdict = Item::Verdict(self.verdict(&kinds[0], &summaries[0], arms, metric)?);
@@ -68,7 +69,7 @@ impl AttentionDebate<'_> {
         let tables = kinds_tables(&summaries, &metric.to_lowercase())
             .into_iter()
             .chain(truth)
-            .chain([over_kinds(&summaries, &arms.records)])
+            .chain([over_kinds(&summaries, &arms.records, like, words)])
             .chain(tables_of_models(kinds, arms));
         let texts = texts_of_first(&kinds[0], arms).into_iter().map(Item::Rows);
         Ok([verdict].into_iter().chain(tables.map(Item::Table)).chain(texts).collect())

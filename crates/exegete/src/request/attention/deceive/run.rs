@@ -3,8 +3,8 @@
 use super::arms::{Arm, ArmKind, named, train};
 use super::measure::{ArmResult, TrainedArm, closer, measurements};
 use super::rows::{self, DeceiveRows};
-use super::{AttentionDeceiveRequest, DeceivePenalty};
-use crate::methods::deceive::{DrawnModel, HiddenPlace, Measurements, notices, weight_map};
+use super::{AttentionDeceiveRequest, DeceivePenalty, published};
+use crate::methods::deceive::{DrawnModel, HiddenPlace, Measurements, notices, weight_maps};
 use crate::report::{Cell, Item, Picture, Provenance, Report, SCHEMA, Shape, Table};
 use crate::request::cost::duration;
 use crate::request::{Listener, Notice, Stop, check_stop, needed, record, refuse_reads};
@@ -38,6 +38,7 @@ pub fn run(
         DeceiveRun { request, rows, work, stop, started: Instant::now(), spent: Spent::default() };
     let found = session.arms(tell)?;
     let mut items = vec![Item::Table(session.table(&found)), Item::Table(summary(&found))];
+    items.extend(published::table(request, &session.rows, &found).map(Item::Table));
     let card = session.closer_items(&mut items, tell)?;
     let request_recorded = record::recorded("attention deceive", request, recorded);
     let seconds = session.started.elapsed().as_secs_f64();
@@ -204,7 +205,7 @@ impl DeceiveRun<'_> {
             items.push(Item::Table(table));
         }
         for example in texts.iter().take(MAPS) {
-            items.extend(self.map(&first, example)?);
+            items.extend(self.maps(&first, example)?);
         }
         self.spent = first.iter().fold(self.spent, |sum, trained| add(sum, trained.driver.spent()));
         Ok(last.model.card().clone())
@@ -248,8 +249,8 @@ impl DeceiveRun<'_> {
     }
 
     /// The weights of one text under every λ, first seed.
-    fn map(&self, models: &[TrainedArm], example: &Example) -> Result<Option<Item>> {
-        let Some(first) = models.first() else { return Ok(None) };
+    fn maps(&self, models: &[TrainedArm], example: &Example) -> Result<Vec<Item>> {
+        let Some(first) = models.first() else { return Ok(Vec::new()) };
         let place = HiddenPlace::find(&*first.model)?;
         let encoded = first.model.encoded(example)?;
         let marked = self.rows.words.tokens(&encoded);
@@ -272,7 +273,7 @@ impl DeceiveRun<'_> {
                 driver: &trained.driver,
             })
             .collect();
-        Ok(weight_map(&drawn, place, &encoded, notes)?)
+        Ok(weight_maps(&drawn, place, &encoded, &notes)?)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::{AttentionRow, AttentionTestRequest, TrainedArms};
 use crate::methods::debate::{
-    Experiment, Measuring, Place, Summary, TestedText, TextRecord, measure, tables,
+    Experiment, Measuring, Place, Summary, TestedText, TextRecord, TextsLike, measure, tables,
 };
+use crate::methods::statistics::interval::median;
 use crate::report::{Cell, Item, Provenance, RecordedFile, Report, Rows, SCHEMA, Table};
 use crate::request::attention::arms::{self, ArmsRequest};
 use crate::request::input::TextReader;
@@ -33,6 +34,10 @@ pub struct AttentionTest<'a> {
     model: Arc<dyn Model>,
     place: Place,
     texts: Vec<TestedText>,
+    /// How a small model weighs words; empty for others.
+    attention: String,
+    /// Which published data the texts are like.
+    like: TextsLike,
     /// What was left out, and why.
     left_out: Vec<String>,
     recorded: Vec<RecordedFile>,
@@ -73,6 +78,8 @@ pub fn open<'a>(
         refused,
         place,
         texts: Vec::new(),
+        attention: String::new(),
+        like: TextsLike::default(),
         left_out: Vec::new(),
         recorded: record::files(&request.named_files())?,
         driver,
@@ -81,6 +88,7 @@ pub fn open<'a>(
     };
     test.read(stop)?;
     test.check_classes()?;
+    test.compare_with();
     test.tell_cost(tell);
     Ok(test)
 }
@@ -142,6 +150,12 @@ impl AttentionTest<'_> {
         &self.texts
     }
 
+    /// Which published data the texts are like, and how many words one has.
+    pub(in crate::request::attention) fn like(&self) -> (TextsLike, f64) {
+        let mut words: Vec<f64> = self.texts.iter().map(|text| text.parts.words as f64).collect();
+        (self.like, median(&mut words))
+    }
+
     /// What was left out, and why.
     pub(in crate::request::attention) fn left_out(&self) -> &[String] {
         &self.left_out
@@ -170,6 +184,8 @@ impl AttentionTest<'_> {
             labels: &card.labels,
             experiments,
             family: &card.family,
+            attention: &self.attention,
+            like: self.like,
             noun: self.place.noun(),
             seed: self.request.seed,
             training: &arms.records,
@@ -315,6 +331,23 @@ impl AttentionTest<'_> {
                 card.name
             ),
         }
+    }
+
+    /// Says which published numbers stand beside these, by the texts and what the folder says of the model.
+    fn compare_with(&mut self) {
+        let folder = self.request.model.as_deref().map(|folder| folder.join("config.json"));
+        let config = folder.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        let config: serde_json::Value = serde_json::from_str(&config).unwrap_or_default();
+        self.attention = config["attention"].as_str().unwrap_or_default().to_owned();
+        self.like = if config["head"] == "entity_qa" {
+            TextsLike::Questions
+        } else if self.texts.iter().any(|text| text.encoded.fields.len() > 1) {
+            TextsLike::Pairs
+        } else if self.model.card().family == "han" {
+            TextsLike::OfSentences
+        } else {
+            TextsLike::Single
+        };
     }
 
     /// What other weights cost where they are run and not worked out.
