@@ -13,7 +13,7 @@ use exegete_methods::debate::{
     TextRecord, WordSpread, concentration, erase, measure,
 };
 use exegete_models::{LoadOptions, Precision, load};
-use exegete_testkit::{Of, close, golden, toy_attention};
+use exegete_testkit::{Comparison, Of, check, close, golden, toy_attention};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -87,8 +87,31 @@ fn near(what: &str, found: &[f64], expected: &[f64]) {
     close(what, found, expected, Of::Size(1.0), 1e-5);
 }
 
-fn is_near(found: &[f64], expected: &[f64]) -> bool {
-    found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5)
+/// What a planted fault gives, which is a number and another one.
+fn apart(what: &str, found: &[f64], expected: &[f64]) {
+    let mut comparison = Comparison::default();
+    comparison.compare(what, found, expected, Of::Size(1.0));
+    comparison.assert_beyond(1e-5);
+}
+
+/// Numbers that are none reach every experiment's answer, and nothing is near them.
+#[test]
+fn a_planted_nan_is_noticed() {
+    let bench = Bench::new();
+    let look = bench.look("a b c d e");
+    let mut head = bench.head(&look);
+    head.slopes[2][1] = f64::NAN;
+    let outputs = head.outputs(&[Imposed::Permuted((0..5).collect())]).expect("outputs").remove(0);
+    let mut random = ChaCha8Rng::seed_from_u64(0);
+    let median = median_tvd(&head, &OWN, 5, 120, &mut random).unwrap_or(f64::NAN);
+    for (what, found, expected) in [
+        ("p", outputs, &OWN[..]),
+        ("the farthest order", vec![farthest(&head)], &[0.197017]),
+        ("all 120", vec![median], &[0.107158]),
+    ] {
+        let why = check(what, &found[..], expected, Of::Size(1.0), f64::MAX).unwrap_err();
+        assert!(why.contains("NaN"), "{why}");
+    }
 }
 
 #[test]
@@ -103,7 +126,7 @@ fn weights_and_answer_are_those_of_the_words_alone() {
     let marked = LinearHead { alpha: softmax(&scores), slopes, bias: vec![0.0, 0.2] };
     let wrong = softmax(&marked.logits(&marked.alpha));
     near("markers left in", &wrong, &[0.035329, 0.964671]);
-    assert!(!is_near(&wrong, &OWN));
+    apart("markers left in", &wrong, &OWN);
 }
 
 #[test]
@@ -116,7 +139,7 @@ fn attention_is_held_fixed_where_gradients_are_taken() {
     // The fault: weights that move with the word vectors.
     let wrong = bench.gradients(false);
     near("not held fixed", &wrong, &[0.071836, 0.023777, 0.015655, 0.019874, 0.005745]);
-    assert!(!is_near(&wrong, &GRADIENTS));
+    apart("not held fixed", &wrong, &GRADIENTS);
     near("its τ", &[tau(&ALPHA, &wrong).expect("τ").tau], &[0.4]);
 }
 
@@ -147,12 +170,15 @@ fn orders_of_weights() {
     near("all 120", &[median_tvd(&head, &OWN, 5, 120, &mut random).expect("a median")], &[0.107158]);
     let some = bench.measured(&[Experiment::Permutation], "a b c d");
     near("all 24", &[some.median_tvd.expect("a median")], &[0.065142]);
+    near("the farthest order", &[farthest(&head)], &[0.197017]);
+}
+
+/// The largest distance of all: the heaviest weights on the words that speak for yes. NaN where one is.
+fn farthest(head: &LinearHead) -> f64 {
     let most = |order: Vec<usize>| {
-        total_variation(&head.outputs(&[Imposed::Permuted(order)]).expect("outputs")[0], &OWN)
+        total_variation(&head.outputs(&[Imposed::Permuted(order)]).expect("outputs")[0], &OWN).abs()
     };
-    // The largest of all: the heaviest weights on the words that speak for yes.
-    let largest = (0..120).map(|k| most(nth_order(k))).fold(0.0, f64::max);
-    near("the farthest order", &[largest], &[0.197017]);
+    (0..120).map(|k| most(nth_order(k))).max_by(f64::total_cmp).expect("orders")
 }
 
 /// The k-th of all orders of five.

@@ -7,7 +7,7 @@ use exegete_core::{
 };
 use exegete_methods::deceive::{Impermissible, Restricted, restricted_sites, restrictions};
 use exegete_models::{LoadOptions, load};
-use exegete_testkit::{Of, close, golden};
+use exegete_testkit::{Of, check, close, golden};
 use std::sync::Arc;
 
 /// Which of [CLS] a b c [SEP] is impermissible.
@@ -73,7 +73,7 @@ fn weights_are_masked_before_the_softmax() {
     close("masked too late", &wrong, &[0.0, 0.207124, 0.0, 0.125627, 0.028031f32], Of::Size(1.0), 1e-6);
 }
 
-/// The largest slope of each token's last state with respect to b's vector and to a's.
+/// The largest slope of each token's last state with respect to b's vector and to a's; NaN where one is.
 fn slopes(model: &dyn Model, edits: &[Edit]) -> Vec<[f32; 2]> {
     let open = model.open().unwrap();
     let (last, first) = (site("layer.2.out"), open.sites().words().unwrap());
@@ -92,13 +92,32 @@ fn slopes(model: &dyn Model, edits: &[Edit]) -> Vec<[f32; 2]> {
                 pass.backward(&[seed], &[first], Rules::Gradient).unwrap().swap_remove(0).swap_remove(0);
             let wide = found.shape[1];
             for (largest, from) in largest.iter_mut().zip([2, 1]) {
-                let own = found.data[from * wide..][..wide].iter();
-                *largest = own.fold(*largest, |most, slope| most.max(slope.abs()));
+                let own = found.data[from * wide..][..wide].iter().map(|slope| slope.abs());
+                *largest = own
+                    .fold(*largest, |most, slope| if slope.total_cmp(&most).is_gt() { slope } else { most });
             }
         }
         largest
     };
     (0..5).map(of).collect()
+}
+
+/// Whether nothing but b and the first token reads b, exactly.
+fn unread(found: &[[f32; 2]]) -> Result<f64, String> {
+    let of_b = [1, 3, 4].map(|token| found[token][0]);
+    check("slopes of b", &of_b, &[0.0f32; 3], Of::Size(1.0), 0.0)
+}
+
+#[test]
+fn a_planted_nan_is_noticed() {
+    let model = model();
+    let mut edits = restrictions(&restricted_sites(&*model).unwrap(), &MARKED);
+    assert!(unread(&slopes(&*model, &edits)).is_ok());
+    let vector = Array { shape: vec![1, 1], data: vec![f32::NAN] };
+    let at = vec![Pick::Only(vec![1]), Pick::Only(vec![0])];
+    edits.push(Edit { site: site("layer.1.out"), at, change: Change::Set(vector) });
+    let found = unread(&slopes(&*model, &edits)).unwrap_err();
+    assert!(found.contains("NaN"), "{found}");
 }
 
 #[test]
@@ -109,7 +128,7 @@ fn nothing_permissible_depends_on_an_impermissible_word() {
     for found in [slopes(&*model, &edits), slopes(&restricted, &[])] {
         let of_b: Vec<f32> = found.iter().map(|slopes| slopes[0]).collect();
         assert!(of_b[0] > 0.0 && of_b[2] > 0.0, "[CLS] and b itself read b: {of_b:?}");
-        assert_eq!([of_b[1], of_b[3], of_b[4]], [0.0; 3], "exactly");
+        unread(&found).unwrap();
         let of_a: Vec<f32> = found.iter().map(|slopes| slopes[1]).collect();
         assert!(of_a[0] > 0.0 && of_a[1] > 0.0 && of_a[3] > 0.0 && of_a[4] > 0.0, "{of_a:?}");
         assert_eq!(of_a[2], 0.0, "nor the other way round");

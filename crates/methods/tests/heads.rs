@@ -14,7 +14,7 @@ use exegete_methods::heads::relations::{HeadDirection, RelationCount, predicted,
 use exegete_methods::heads::{HeadGrid, HeadProjection, TokenPlaces};
 use exegete_methods::{ConfiguredMethod, Question, RawScores, Settings};
 use exegete_models::{LoadOptions, Precision, load};
-use exegete_testkit::{Formula, Of, close, golden, toy_attention};
+use exegete_testkit::{Formula, Of, check, close, golden, toy_attention};
 use std::sync::Arc;
 
 const TOKENS: usize = 10;
@@ -80,6 +80,29 @@ fn markers_have_no_distance() {
     let none = TokenPlaces { special: vec![false; TOKENS], ..ten() };
     let wrong = HeadHabits::of(&heads()[1], &none).distance().unwrap();
     assert!((wrong - 2.625).abs() > 0.1, "{wrong}");
+}
+
+/// A weight that is no number reaches every number that is made of its map.
+#[test]
+fn a_planted_nan_is_noticed() {
+    let spoilt = map(|i, j| if (i, j) == (4, 3) { f32::NAN } else { 0.1 });
+    let habits = HeadHabits::of(&spoilt, &ten());
+    let mut divergence = HeadDivergence::new(2);
+    divergence
+        .add(&[Array::new([2, TOKENS, TOKENS], [spoilt.clone(), map(|_, _| 0.1)].concat()).unwrap()], &ten());
+    let norms = LayerNorms::of(&[f32::NAN, 1.0, 0.5, 0.5], &[vec![vec![3.0, 0.0]], vec![vec![1.0, 2.0]]]);
+    let words = word_weights(&spoilt, TOKENS, &[vec![3], vec![4]]);
+    for (what, found) in [
+        ("neighbours", habits.neighbours[0]),
+        ("entropy", habits.entropy),
+        ("distance", habits.distance().unwrap_or(f64::NAN)),
+        ("divergence", divergence.matrix()[0][1]),
+        ("norms", norms.merged[0][0]),
+        ("words", words[1][0]),
+    ] {
+        let why = check(what, &[found], &[0.5], Of::Size(1.0), f64::MAX).unwrap_err();
+        assert!(why.contains("NaN"), "{why}");
+    }
 }
 
 #[test]

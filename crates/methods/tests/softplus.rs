@@ -8,7 +8,7 @@ use exegete_methods::{
     SiteChoice, explain,
 };
 use exegete_models::{LoadOptions, Precision, load};
-use exegete_testkit::{Dense, Net, Of, check, close, golden};
+use exegete_testkit::{Comparison, Dense, Net, Of, check, close, golden};
 use std::sync::Arc;
 
 const SIZE: Of = Of::Size(1.0);
@@ -127,7 +127,7 @@ fn logits(model: &dyn Model) -> Vec<f64> {
 }
 
 fn gap(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).fold(0.0, |top: f64, (a, b)| top.max((a - b).abs()))
+    Comparison::default().compare("logits", a, b, SIZE)
 }
 
 #[test]
@@ -137,7 +137,10 @@ fn steeper_is_nearer_and_views_keep_the_swap() {
         let own = logits(&*model);
         let softened = |beta: f64| model.open().unwrap().softened(beta).unwrap();
         let gaps = [1.0, 10.0, 1000.0].map(|beta| gap(&own, &logits(&*softened(beta))));
-        assert!(gaps[0] > gaps[1] && gaps[1] > gaps[2] && gaps[2] < 0.01, "{name}: {gaps:?}");
+        assert!(
+            gaps[0].is_finite() && gaps[0] > gaps[1] && gaps[1] > gaps[2] && gaps[2] < 0.01,
+            "{name}: {gaps:?}"
+        );
         let soft = softened(1.0);
         assert_eq!(logits(&*soft.open().unwrap().with_params(Vec::new()).unwrap()), logits(&*soft), "{name}");
         assert_eq!(logits(&*model), own, "the model itself is untouched");
@@ -149,6 +152,15 @@ fn steeper_is_nearer_and_views_keep_the_swap() {
             assert!(model.open().unwrap().softened(wrong).is_err());
         }
     }
+}
+
+#[test]
+fn a_planted_nan_is_noticed() {
+    assert!(gap(&[0.5, f64::NAN], &[0.5, 0.5]).is_infinite());
+    let plain = explained("saliency", &["softplus=10"]);
+    let mut spoilt = elements(&plain);
+    spoilt[2] = f64::NAN;
+    assert!(check("NaN", &spoilt, &elements(&plain), SIZE, f64::MAX).is_err());
 }
 
 /// A run that starts behind every ReLU has none to replace, and is no error.

@@ -143,13 +143,33 @@ fn planted_faults_show() {
         let mut rows = rows.clone();
         rows[0] = rows[0].clone().edit(edit);
         let found = found(&*model, &rows, 0);
-        let logits = |found: &BTreeMap<String, Array>| found["0.logits"].data.clone();
-        let moved = exegete_testkit::check("logits", &logits(&found), &logits(&right), Of::Size(1.0), LIMIT);
-        (compare(&case, &found).check(LIMIT).is_err(), moved.is_err())
+        compare(&case, &found).assert_beyond(LIMIT);
+        let mut moved = Comparison::default();
+        moved.compare(site, &found["0.logits"], &right["0.logits"], Of::Size(1.0));
+        moved.assert_beyond(LIMIT);
     };
     let leaked = place("2.decoder.0.hidden", case.described.targets[2].len() - 1);
-    assert_eq!(planted("decoder.0.hidden", leaked), (true, true));
-    assert_eq!(planted("decoder.attn.scores", place("0.decoder.attn.scores", 1)), (true, true));
+    planted("decoder.0.hidden", leaked);
+    planted("decoder.attn.scores", place("0.decoder.attn.scores", 1));
+}
+
+/// One NaN in one value or slope, and one in a loss.
+#[test]
+fn a_planted_nan_is_noticed() {
+    for case in KINDS.map(Case::read) {
+        let model = case.open(Precision::F32);
+        let sound = found(&*model, &case.rows(&*model), 0);
+        for name in sound.keys() {
+            let mut faulty = sound.clone();
+            *faulty.get_mut(name).unwrap().data.last_mut().unwrap() = f32::NAN;
+            assert!(compare(&case, &faulty).check(f64::MAX).is_err(), "{}: {name}", case.folder.display());
+        }
+        let mut losses = case.described.losses.clone();
+        losses[0] = f64::NAN;
+        let found =
+            exegete_testkit::check("losses", &losses, &case.described.losses, Of::Size(1.0), f64::MAX);
+        assert!(found.is_err());
+    }
 }
 
 #[test]
@@ -264,7 +284,9 @@ fn draws_belong_to_the_batch() {
     };
     close("pieces", &step(1, 1), &step(1, 1 << 30), Of::Size(1.0), 1e-6);
     let seeds: Vec<f64> = (0..6).map(|seed| step(seed, 1 << 30)[2]).collect();
-    assert!(seeds.windows(2).any(|pair| pair[0] != pair[1]), "{seeds:?}");
+    let mut others = Comparison::default();
+    others.compare("other seeds", &seeds[1..], &[seeds[0]; 5], Of::Size(1.0));
+    others.assert_beyond(0.0);
 }
 
 /// A loss may read what the decoder attended to, in the order of places and words.

@@ -98,6 +98,20 @@ fn one_and_three_steps_of_every_kind_are_pytorchs() {
     }
 }
 
+/// One NaN in one parameter after a step, or in a loss.
+#[test]
+fn a_planted_nan_is_noticed() {
+    let recorded = recorded();
+    let folder = folders().into_iter().find(|folder| name(folder) == "lstm-additive").unwrap();
+    let own = |place: &&String| place.starts_with("lstm-additive/");
+    for place in recorded.keys().filter(own).step_by(5).chain(["lstm-additive/losses".to_owned()].iter()) {
+        let mut spoilt = recorded.clone();
+        *spoilt.get_mut(place).unwrap().data.last_mut().unwrap() = f32::NAN;
+        let found = differences(&folder, &spoilt, settings(&folder, &recorded));
+        assert!(found.check(f64::MAX).is_err(), "{place}");
+    }
+}
+
 /// Each of these must show in every kind that it is about.
 #[test]
 fn a_wrong_step_shows() {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use exegete_core::{Array, LrpRule, Open, Pass, Plan, Record, Row, Rules, Seed, Site};
-use exegete_testkit::{Dense, Net, Of, close};
+use exegete_testkit::{Dense, Net, Of, check, close};
 
 const RESCALE: Rules = Rules::DeepLift { reveal_cancel: false };
 const REVEAL: Rules = Rules::DeepLift { reveal_cancel: true };
@@ -34,6 +34,25 @@ fn relevance(net: &Net, x: &[f32], lrp: LrpRule) -> (Vec<f32>, f64) {
     let booked = pass.booked(&seed, &wrt, Rules::Lrp(lrp)).unwrap()[0];
     let value = pass.value(Site::named("embed.word"), 0).unwrap();
     (m.data.iter().zip(&value.data).map(|(m, x)| m * x).collect(), booked)
+}
+
+/// An input that is no number is in its own share or relevance, whatever the rule.
+#[test]
+fn a_planted_nan_is_noticed() {
+    let word = Site::named("embed.word");
+    let spoilt = [f32::NAN, 2.0];
+    for rules in [RESCALE, REVEAL] {
+        let found = lifted(&Net::rescale(), &spoilt, word, rules);
+        assert!(
+            check("shares", &found, &[2.0, 1.0], Of::Size(1.0), f64::MAX).is_err(),
+            "{rules:?}: {found:?}"
+        );
+    }
+    for lrp in [LrpRule::Epsilon(0.0), LrpRule::Gamma(0.5), LrpRule::AlphaBeta(1.0), LrpRule::ZPlus] {
+        let (found, _) = relevance(&Net::relevance(), &[f32::NAN, 2.0, 3.0], lrp);
+        let right = [18.0, 36.0, 54.0];
+        assert!(check("relevance", &found, &right, Of::Size(1.0), f64::MAX).is_err(), "{lrp:?}: {found:?}");
+    }
 }
 
 #[test]

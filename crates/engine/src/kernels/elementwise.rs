@@ -160,7 +160,7 @@ fn softplus<T: Scalar>(x: T, beta: T, share: T) -> T {
 }
 
 #[inline(always)]
-fn relu<T: Scalar>(x: T) -> T {
+pub(crate) fn relu<T: Scalar>(x: T) -> T {
     // NaN stays NaN; zero loses its tangent, as relu′(0) = 0.
     if x.above(T::default()) || x.value().is_nan() { x } else { T::default() }
 }

@@ -55,5 +55,5 @@ fn rectifies<T>(op: &Op<T>) -> bool {
 }
 
 fn positive<T: Scalar>(g: Tensor<T>, sink: &Sink<'_, T>) -> Tensor<T> {
-    elementwise::map(sink.context(), g, |g| if g.above(T::default()) { g } else { T::default() })
+    elementwise::map(sink.context(), g, elementwise::relu)
 }

@@ -24,6 +24,21 @@ fn rectifiers_follow_their_rules() {
     }
 }
 
+/// What comes back and is no number goes on as none.
+#[test]
+fn a_planted_nan_is_noticed() {
+    let tables: [&dyn RuleTable<f64>; 2] = [&GuidedBackprop, &Deconvolution];
+    for case in cases::all::<f64>().into_iter().filter(|case| RECTIFIERS.contains(&case.op.kind())) {
+        for table in tables {
+            let above = case.inputs[0].data().iter().position(|&x| x > 0.0).unwrap();
+            let seed = cases::nudged(&case.value(), above, f64::NAN);
+            let found = case.pull(Mode::Lowered, table, &seed).unwrap();
+            let right = case.pull(Mode::Lowered, table, &case.value()).unwrap();
+            assert!(cases::relative(&found[0], &right[0]).is_infinite(), "{} {}", table.name(), case.name);
+        }
+    }
+}
+
 #[test]
 fn everything_else_follows_the_gradient() {
     let tables: [&dyn RuleTable<f64>; 2] = [&GuidedBackprop, &Deconvolution];
@@ -32,6 +47,8 @@ fn everything_else_follows_the_gradient() {
             let seed = case.value().map(|y| -y);
             let [found, gradient] =
                 [table, &Gradient].map(|table| case.pull(Mode::Lowered, table, &seed).unwrap());
+            let finite = |all: &[Tensor<f64>]| all.iter().flat_map(Tensor::data).all(|g| g.is_finite());
+            assert!(finite(&found) && finite(&gradient), "{} {:?}", table.name(), case.op.kind());
             let same = found.iter().zip(&gradient).all(|(a, b)| bits(a) == bits(b));
             assert_eq!(same, !RECTIFIERS.contains(&case.op.kind()), "{} {:?}", table.name(), case.op.kind());
         }

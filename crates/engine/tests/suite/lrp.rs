@@ -2,6 +2,7 @@
 
 use crate::cases::{self, Case, Random, dot};
 use exegete_engine::*;
+use exegete_testkit::Comparison;
 
 const RULES: [Shares; 7] = [
     Shares::Spread(0.05),
@@ -53,6 +54,11 @@ fn relevance(
     Ok((given, tape.booked(seeds(), &wrt, table)?.total(), dot(&seed, &out.value)))
 }
 
+/// What is neither given nor booked, relative to what came in.
+fn gap((given, booked, came): (f64, f64, f64)) -> f64 {
+    Comparison::default().compare("relevance", &[given + booked], &[came], cases::OF)
+}
+
 #[test]
 fn relevance_and_what_is_booked_add_up_for_every_operation() {
     let mut worst = 0.0f64;
@@ -63,7 +69,7 @@ fn relevance_and_what_is_booked_add_up_for_every_operation() {
                 let watched = |i: usize| subset >> i & 1 == 1;
                 match relevance(&case, &Lrp(shares), &watched) {
                     Ok((given, booked, came)) => {
-                        let gap = (given + booked - came).abs() / came.abs().max(1.0);
+                        let gap = gap((given, booked, came));
                         assert!(
                             gap < 1e-11,
                             "{shares:?}, {}, inputs {subset:b}: {given} + {booked} of {came}",
@@ -82,6 +88,30 @@ fn relevance_and_what_is_booked_add_up_for_every_operation() {
         }
     }
     println!("worst: {worst:e}");
+}
+
+/// The rule of a table for what comes back with one number that is none.
+struct Spoilt(Lrp);
+
+impl RuleTable<f64> for Spoilt {
+    fn name(&self) -> &'static str {
+        "spoilt"
+    }
+
+    fn pull(&self, node: &Node<f64>, m: Tensor<f64>, sink: &mut Sink<'_, f64>) -> Option<()> {
+        self.0.pull(node, cases::nudged(&m, 0, f64::NAN), sink)
+    }
+}
+
+#[test]
+fn a_planted_nan_is_noticed() {
+    for shares in RULES {
+        for name in ["linear", "linear, bias", "add", "add row"] {
+            let case = cases::all::<f64>().into_iter().find(|case| case.name == name).unwrap();
+            let found = relevance(&case, &Spoilt(Lrp(shares)), &|_| true).unwrap();
+            assert!(gap(found).is_infinite(), "{shares:?} {name}: {found:?}");
+        }
+    }
 }
 
 /// A table that shares out a tenth too much, but books rightly.

@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn largest(tensor: &Tensor<f32>) -> f32 {
-        tensor.data().iter().fold(0.0, |most: f32, x| most.max(x.abs()))
+        tensor.data().iter().map(|x| x.abs()).max_by(f32::total_cmp).unwrap()
     }
 
     #[test]
