@@ -20,10 +20,19 @@ pub enum GroupKind {
     /// One of the parts that come one after the other, such as a layer.
     #[default]
     Part,
+    /// Word vectors that are a part like the others: what is drawn for parts is numbered with them.
+    WordVectors,
     /// Weights that several layers share.
     Shared,
     /// Everything that stands on top of the encoder.
     Head,
+}
+
+impl GroupKind {
+    /// Whether a text reads a few rows of it and not all.
+    pub const fn is_looked_up(self) -> bool {
+        matches!(self, Self::Embeddings | Self::WordVectors)
+    }
 }
 
 impl ParameterGroup {

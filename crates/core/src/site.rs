@@ -183,6 +183,8 @@ pub enum Role {
     Embedding,
     /// What attention weighs: one vector a token.
     Values,
+    /// What attention says of each pair before the softmax that makes weights of it.
+    Scores,
     /// Attention weights that sum to one over what is attended to.
     Weights,
     /// What each head read from the tokens it attended to.
@@ -334,6 +336,13 @@ impl Sites {
         })
     }
 
+    /// Where the scores are that a softmax makes these attention weights of; none where the weights are given.
+    pub fn scores_of(&self, weights: Site) -> Option<Site> {
+        let of = self.find(weights).filter(|info| info.role == Role::Weights)?;
+        let beside = |info: &&SiteInfo| info.part == of.part && info.axes == of.axes;
+        self.with_role(Role::Scores).find(beside).map(|info| info.site)
+    }
+
     /// The sites where a run can start, in order.
     pub fn cuts(&self) -> impl Iterator<Item = Site> {
         self.0.iter().filter(|info| info.cut).map(|info| info.site)
@@ -418,5 +427,21 @@ mod tests {
         assert_eq!(sites.beside(b, Role::Outputs).unwrap(), a);
         assert!(sites.beside(b, Role::Values).is_err());
         assert!(sites.get(Site::named("c")).is_err());
+    }
+
+    #[test]
+    fn scores_belong_to_the_weights_of_their_part() {
+        let info = |name: &'static str, part: &str, role| {
+            SiteInfo::new(Site::named(name), part, role, [Axis::Token])
+        };
+        let sites = Sites::new(vec![
+            info("x", "one", Role::Scores),
+            info("y", "two", Role::Scores),
+            info("one.probs", "one", Role::Weights),
+            info("two.probs", "two", Role::Weights),
+            info("three.probs", "three", Role::Weights),
+        ]);
+        let found = ["one.probs", "two.probs", "three.probs", "x"].map(|of| sites.scores_of(Site::named(of)));
+        assert_eq!(found, [Some(Site::named("x")), Some(Site::named("y")), None, None]);
     }
 }

@@ -84,7 +84,8 @@ impl<T: Scalar> Network<T> for Encoder<T> {
         let earliest = self.sites.first_of(plan.keep.iter().copied()).unwrap_or(LOGITS);
         let after = self.sites.iter().skip(self.sites.order(earliest) + 1);
         let recorded = after.filter(|info| info.role == Role::LayerOutput).count();
-        let looks = |site: Site| [".attn.scores", ".attn.probs"].iter().any(|end| site.name().ends_with(end));
+        let role = |site: Site| self.sites.find(site).map(|info| info.role);
+        let looks = |site: Site| matches!(role(site), Some(Role::Scores | Role::Weights));
         let edited = row.edits.iter().map(|edit| edit.site);
         let plain = plan.keep.iter().copied().chain(edited).any(looks);
         // What is alive at the widest point of a layer, and what each recorded layer leaves behind, per token.
@@ -175,7 +176,7 @@ fn layer_site(c: &Config, n: usize, place: &str) -> SiteInfo {
     let neurons = Axis::Neuron;
     let (role, axes) = match place {
         "attn.v" => (Role::Values, vec![Axis::Token, neurons(c.hidden_size)]),
-        "attn.scores" => (Role::Inner, vec![heads, Axis::Token, Axis::Token]),
+        "attn.scores" => (Role::Scores, vec![heads, Axis::Token, Axis::Token]),
         "attn.probs" => (Role::Weights, vec![heads, Axis::Token, Axis::Token]),
         "attn.head" => {
             let width = neurons(c.hidden_size / c.num_attention_heads);

@@ -68,9 +68,8 @@ impl<T: Scalar> TensorSource<T> for Random {
 /// A parameter before any training, as transformers would start it: norms at one, biases at zero, the rest normal.
 pub(crate) fn initial<T: Scalar>(name: &str, shape: &[usize], seed: u64, deviation: f64) -> Tensor<T> {
     let (rows, cols) = matrix(shape);
-    let lower = name.to_lowercase();
-    let norm = lower.contains("layernorm") || lower.contains("layer_norm");
-    if norm || name.ends_with(".bias") {
+    // What has one axis is a bias, which every folder calls so, or the scale of a norm, whatever a family calls that.
+    if shape.len() == 1 {
         let value = T::from_f64(if name.ends_with(".bias") { 0.0 } else { 1.0 });
         return Tensor::new(rows, cols, vec![value; rows * cols]);
     }

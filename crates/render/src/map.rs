@@ -69,6 +69,9 @@ fn letters(index: usize) -> String {
 }
 
 /// `layer.N.out` by their numbers, and what stands before and behind them by the last part of its name.
+///
+/// A report outlives the model and holds sites by their names alone, so that their spelling is read here, for the width of a column and
+/// nothing else. A site that is spelled otherwise gets a letter.
 fn layers(sites: &[&str]) -> Option<Heads> {
     let of_layer = |site: &str| {
         let (number, rest) = site.strip_prefix("layer.")?.split_once('.')?;

@@ -103,9 +103,7 @@ impl Place {
 
     /// The site of the scores before the softmax, where the weights are one row that is learned.
     pub fn scores(&self, model: &dyn Model) -> Option<Site> {
-        let name = self.site.to_string().strip_suffix("probs").map(|start| format!("{start}scores"))?;
-        let sites = model.open()?.sites();
-        sites.find(name.parse().ok()?).filter(|_| !self.is_transformer()).map(|info| info.site)
+        model.open()?.sites().scores_of(self.site).filter(|_| !self.is_transformer())
     }
 
     /// Whether other weights can be put in the place of its own.

@@ -68,10 +68,7 @@ impl HiddenPlace {
                 )));
             }
         };
-        let scores: Option<Site> =
-            last.site.name().strip_suffix("probs").and_then(|place| format!("{place}scores").parse().ok());
-        let scores = scores.filter(|&site| sites.find(site).is_some_and(|info| info.axes == last.axes));
-        Ok(Self { weights: last.site, scores, kind })
+        Ok(Self { weights: last.site, scores: sites.scores_of(last.site), kind })
     }
 
     /// Where the scores before the softmax are.

@@ -7,7 +7,7 @@ use super::Impermissible;
 use super::place::nothing;
 use exegete_core::{
     Array, Axis, Card, Change, Edit, Encoded, Error, Example, Logits, Model, Open, Pass, Pick, Plan,
-    Prediction, Result, Row, Scores, Site, Sites, Tangents, predict,
+    Prediction, Result, Role, Row, Scores, Site, Sites, Tangents, predict,
 };
 use std::sync::Arc;
 
@@ -22,9 +22,8 @@ pub struct Restricted {
 /// The scores of all self-attention of a model; an error where it has none.
 pub fn restricted_sites(model: &dyn Model) -> Result<Vec<Site>> {
     let of_tokens = |axes: &[Axis]| matches!(axes, [Axis::Head(_), Axis::Token, Axis::Token]);
-    let sites = model.require_open()?.sites().iter();
-    let scores = sites.filter(|info| of_tokens(&info.axes) && info.site.name().ends_with(".scores"));
-    let scores: Vec<Site> = scores.map(|info| info.site).collect();
+    let scores = model.require_open()?.sites().with_role(Role::Scores);
+    let scores: Vec<Site> = scores.filter(|info| of_tokens(&info.axes)).map(|info| info.site).collect();
     match scores.is_empty() {
         true => Err(Error::Unsupported(format!(
             "{} has no self-attention that could be restricted; it needs a transformer",

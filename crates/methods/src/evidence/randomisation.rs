@@ -121,7 +121,7 @@ fn parts(groups: Vec<ParameterGroup>) -> Vec<Part> {
             GroupKind::Embeddings => (name, 0),
             GroupKind::Shared => ("layers".into(), SHARED),
             GroupKind::Head => (name, HEAD),
-            GroupKind::Part => {
+            GroupKind::Part | GroupKind::WordVectors => {
                 layers += 1;
                 (name, HEAD + layers)
             }

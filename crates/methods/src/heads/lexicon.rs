@@ -87,9 +87,7 @@ fn scores_of(model: &dyn Model, place: &Place) -> Result<Site> {
     if place.noun() != "words" {
         return Err(none());
     }
-    let site: Site = place.site.name().replace("probs", "scores").parse()?;
-    let sites = model.require_open()?.sites();
-    sites.find(site).filter(|_| site != place.site).map(|info| info.site).ok_or_else(none)
+    model.require_open()?.sites().scores_of(place.site).ok_or_else(none)
 }
 
 /// The mean over a word's tokens, and over heads of the first token's row.

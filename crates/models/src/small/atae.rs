@@ -16,7 +16,7 @@ use crate::encoder::{LOGITS, Network, POOLED, WORDS};
 use crate::run::Run;
 use crate::small::SmallConfig;
 use crate::weights::{Param, Weights};
-use exegete_core::{Axis, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task, Token};
+use exegete_core::{Axis, GroupKind, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task, Token};
 use exegete_engine::{Op, Scalar, Unary, Var};
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl<T: Scalar> Atae<T> {
         let Small { config: c, vocabulary, .. } = small;
         let (d, m, a) = (c.embedding, c.width(), c.attention_hidden);
         let table = [vocabulary.len(), d];
-        w.group("embed");
+        w.group_of(GroupKind::WordVectors, "embed");
         let (word, aspect) = (w.get("embed.weight", &table)?, w.get("aspect.weight", &table)?);
         w.group("encoder");
         // Each step reads a word vector and the aspect beside it.
@@ -188,7 +188,7 @@ fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
     sites.extend([
         // A run can start there, but what the aspect says does not go through it.
         SiteInfo { cut: true, ..SiteInfo::new(STATES, "enc", Role::LayerOutput, [token, unit(m)]) },
-        SiteInfo::new(SCORES, "attn", Role::Inner, [content]),
+        SiteInfo::new(SCORES, "attn", Role::Scores, [content]),
         SiteInfo::new(PROBS, "attn", Role::Weights, [content]),
         SiteInfo::new(CONTEXT, "attn", Role::Inner, [unit(m)]),
         SiteInfo::new(POOLED, "head", Role::Inner, [unit(m)]).carrying_all(),

@@ -16,7 +16,7 @@ use crate::blocks::Linear;
 use crate::encoder::{LOGITS, Network, WORDS};
 use crate::run::Run;
 use crate::weights::{Param, Weights};
-use exegete_core::{Axis, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task};
+use exegete_core::{Axis, GroupKind, Plan, Result, Role, Row, Site, SiteInfo, Sites, Task};
 use exegete_engine::{Op, Scalar, Segments};
 
 /// What the places and tensors of the two levels are called after.
@@ -48,7 +48,7 @@ struct Level<T> {
 impl<T: Scalar> Han<T> {
     pub(super) fn load(w: &mut Weights<'_, T>, small: &Small, task: &dyn Task) -> Result<Self> {
         let Small { config: c, vocabulary, .. } = small;
-        w.group("embed");
+        w.group_of(GroupKind::WordVectors, "embed");
         let word = w.get("embed.weight", &[vocabulary.len(), c.embedding])?;
         let mut level = |prefix: &'static str, input: usize| {
             let given = SmallConfig { embedding: input, ..c.clone() };
@@ -164,7 +164,7 @@ fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
         sites
             .push(SiteInfo::new(states, format!("{prefix}enc"), Role::LayerOutput, [encoded, unit(m)]).cut());
         if c.attention != SmallAttention::Uniform {
-            sites.push(SiteInfo::new(site(prefix, "attn.scores"), &attention, Role::Inner, [weighed]));
+            sites.push(SiteInfo::new(site(prefix, "attn.scores"), &attention, Role::Scores, [weighed]));
         }
         sites.push(SiteInfo::new(site(prefix, "attn.probs"), &attention, Role::Weights, [weighed]));
         sites.push(SiteInfo::new(pooled, attention, Role::Inner, axes).carrying_all());

@@ -9,7 +9,9 @@ use crate::blocks::Linear;
 use crate::encoder::{LOGITS, Network, POOLED, WORDS};
 use crate::run::Run;
 use crate::weights::{Param, Weights};
-use exegete_core::{Axis, Encoded, Error, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task};
+use exegete_core::{
+    Axis, Encoded, Error, GroupKind, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task,
+};
 use exegete_engine::{Op, Patch, Scalar, Segments, Unary, Var};
 
 /// The states of the attended field.
@@ -49,7 +51,7 @@ impl<T: Scalar> Classifier<T> {
     pub(super) fn load(w: &mut Weights<'_, T>, small: &Small, task: &dyn Task) -> Result<Self> {
         let Small { config: c, vocabulary, .. } = small;
         let (m, classes, asked) = (c.width(), c.labels.len(), c.fields() == 2);
-        w.group("embed");
+        w.group_of(GroupKind::WordVectors, "embed");
         let word = w.get("embed.weight", &[vocabulary.len(), c.embedding])?;
         w.group("encoder");
         let states = States::load(w, "encoder", "", c)?;
@@ -248,7 +250,7 @@ fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
     // A run can start there, but what the query says does not go through it.
     sites.push(if asked { SiteInfo { cut: true, ..out } } else { out.cut() });
     if matches!(c.attention, SmallAttention::Additive | SmallAttention::Dot) {
-        sites.push(SiteInfo::new(SCORES, "attn", Role::Inner, [content]));
+        sites.push(SiteInfo::new(SCORES, "attn", Role::Scores, [content]));
     }
     if !matches!(c.attention, SmallAttention::None | SmallAttention::Max) {
         sites.push(SiteInfo::new(PROBS, "attn", Role::Weights, [content]));

@@ -17,7 +17,7 @@ use crate::run::{Request, Run};
 use crate::tokenizer::{END, START};
 use crate::weights::{Param, Weights};
 use exegete_core::{
-    Axis, Encoded, Error, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task, Token,
+    Axis, Encoded, Error, GroupKind, Plan, Record, Result, Role, Row, Site, SiteInfo, Sites, Task, Token,
 };
 use exegete_engine::{Context, Op, Scalar, Segments, Var};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl<T: Scalar> Seq2seq<T> {
     pub(super) fn load(w: &mut Weights<'_, T>, small: &Small, task: &dyn Task) -> Result<Self> {
         let c = &small.config;
         let words = small.written().len();
-        w.group("embed");
+        w.group_of(GroupKind::WordVectors, "embed");
         let word = w.get("embed.weight", &[small.vocabulary.len(), c.embedding])?;
         let target = w.get("decoder.embed.weight", &[words, c.embedding])?;
         w.group("encoder");
@@ -322,7 +322,7 @@ fn sites(c: &SmallConfig, logits: Vec<Axis>) -> Sites {
     let read = |info: SiteInfo| if c.attention == SmallAttention::Bahdanau { info.stepwise() } else { info };
     sites.extend(cell.iter().filter(|_| luong).cloned());
     if matches!(c.attention, SmallAttention::Bahdanau | SmallAttention::Luong) {
-        sites.push(read(inner(SCORES, "decoder.attn", [target, content])));
+        sites.push(read(SiteInfo::new(SCORES, "decoder.attn", Role::Scores, [target, content])));
     }
     if c.attention != SmallAttention::None {
         sites.push(read(SiteInfo::new(PROBS, "decoder.attn", Role::Weights, [target, content])));

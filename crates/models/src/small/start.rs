@@ -114,6 +114,8 @@ impl FirstValues {
 
     /// PyTorch's bound: 1/√H in recurrent layers, else 1/√fan-in, for biases that of their weight.
     fn bound(&self, name: &str, shape: &[usize]) -> f64 {
+        // `weight_ih_l0`, `bias_hh_l1_reverse`: these folders hold PyTorch's modules under PyTorch's names, so that the spelling is
+        // the contract. No parameter of another layer has `_l` in its name.
         if name.contains("_l") {
             return 1.0 / (self.small.config.hidden as f64).sqrt();
         }

@@ -108,7 +108,7 @@ fn forward(setup: &Setup, name: &'static str, lengths: &[usize]) -> Result<Figur
 fn read_weights(model: &dyn Model) -> Option<usize> {
     let learner = model.learner()?;
     let groups = learner.groups();
-    let embeddings = groups.iter().filter(|group| group.name.starts_with("embed"));
+    let embeddings = groups.iter().filter(|group| group.kind.is_looked_up());
     let looked_up: BTreeSet<&String> = embeddings.flat_map(|group| &group.parameters).collect();
     let read = learner.parameters().into_iter().filter(|(name, _)| !looked_up.contains(name));
     Some(read.map(|(_, shape)| shape.iter().product::<usize>() * size_of::<f32>()).sum())
