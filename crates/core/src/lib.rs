@@ -39,7 +39,10 @@ pub use model::{Card, Label, Learner, Model, Open, Prediction, Sizes, class_inde
 pub use pass::{Logits, LrpRule, Pass, Plan, Record, Row, Rules, Seed, Tangents, Work};
 pub use random::normal;
 pub use readout::{Explaining, Explanation, OfOutput, Outputs, Predictions, Readout, by_outputs, predict};
-pub use scores::{Answer, ClassScore, Fill, Scores, Tag, TokenScore, WrittenWord};
+pub use scores::{
+    Answer, AnswerPart, AnswerShape, Brief, ClassScore, Fill, NumberWords, Scores, Tag, TokenScore,
+    WrittenWord,
+};
 pub use site::{Axis, Role, Site, SiteInfo, Sites};
 pub use target::{Choice, Norm, Quantity, Resolving, Scale, Target, Term};
 pub use task::{TASKS, Task, best_span};

@@ -1,8 +1,21 @@
-use crate::Span;
+//! Answers: one file a shape, with its types and what it says to whoever shows it.
+
+mod classes;
+mod fills;
+mod span;
+mod tags;
+mod value;
+mod vector;
+mod written;
+
 use crate::report::number;
-use crate::text::SpanOrNulls;
+pub use classes::ClassScore;
+pub use fills::{Fill, TokenScore};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use span::Answer;
+pub use tags::Tag;
+pub use written::WrittenWord;
 
 /// What a model answers, by task, as it is written and read back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +103,115 @@ impl Scores {
             _ => self.by_class().and_then(best).map(|best| (best.label.as_str(), best.prob)),
         }
     }
+
+    /// Those that were decided for: labels, or the most probable where none is likely; none where nothing is chosen among names.
+    pub fn chosen(&self) -> &[String] {
+        match self {
+            Self::Labels { labels, .. } if !labels.is_empty() => labels,
+            Self::Labels { label, .. } | Self::Classes { label, .. } => std::slice::from_ref(label),
+            _ => &[],
+        }
+    }
+
+    /// What it says to whoever shows it: the one place that names every shape.
+    pub fn shape(&self) -> Box<dyn AnswerShape + '_> {
+        match self {
+            Self::Labels { scores, .. } | Self::Classes { scores, .. } => {
+                Box::new(classes::ChosenClasses { chosen: self.chosen(), scores })
+            }
+            Self::Value { value } => Box::new(value::OneValue(*value)),
+            Self::Tags { tags } => Box::new(&tags[..]),
+            Self::Answer(answer) => Box::new(answer),
+            Self::Fills { masks } => Box::new(&masks[..]),
+            Self::Written { text, log_prob, .. } => Box::new(written::OwnText { text, log_prob: *log_prob }),
+            Self::Vector { vector } => Box::new(vector::TextVector(vector)),
+        }
+    }
+}
+
+/// What an answer of one shape says, in the words and cells that every format shares.
+pub trait AnswerShape {
+    /// A few words, for a headline.
+    fn brief(&self, wording: NumberWords) -> Brief;
+
+    /// A line for each thing that is said, for a terminal.
+    fn lines(&self) -> Vec<Vec<AnswerPart>>;
+
+    /// The answer as one cell of a table.
+    fn cell(&self) -> String;
+
+    /// The probability of the answer, where the answer is one thing.
+    fn prob(&self) -> Option<f64> {
+        None
+    }
+
+    /// What its further numbers are called; every answer of one model has the same.
+    fn columns(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// As many numbers as there are columns.
+    fn numbers(&self) -> Vec<Option<f64>> {
+        Vec::new()
+    }
+}
+
+/// An answer in a few words.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Brief {
+    /// The label or word that the model decides for.
+    pub decision: String,
+    /// The probability of that, from 0 to 1, where there is one.
+    pub probability: Option<f64>,
+    /// What else it considered.
+    pub others: String,
+}
+
+/// How whoever shows an answer writes numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct NumberWords {
+    /// A number of any size.
+    pub number: fn(f64) -> String,
+    /// A share from 0 to 1.
+    pub share: fn(f64) -> String,
+}
+
+/// A piece of a line about an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnswerPart {
+    /// Words like all others.
+    Plain(String),
+    /// Words that say what was decided.
+    Strong(String),
+    /// Words that matter less.
+    Faint(String),
+    /// A bar of this share, from 0 to 1, two cells from what is before it; nothing at all for a share of nothing.
+    Bar(f64),
+}
+
+/// How many classes, words or candidates a headline tells before the rest is only counted.
+const TOLD: usize = 4;
+
+/// How many classes, candidates or elements have a line or word of their own.
+const SHOWN: usize = 8;
+
+/// The first few, and how many more there are.
+fn brief(all: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = all.collect();
+    let told = all[..all.len().min(TOLD)].join(", ");
+    match all.len().saturating_sub(TOLD) {
+        0 => told,
+        more => format!("{told} and {more} more"),
+    }
+}
+
+/// A line that counts what has none.
+fn rest(more: usize) -> Option<Vec<AnswerPart>> {
+    (more > 0).then(|| vec![AnswerPart::Faint(format!("and {more} more"))])
+}
+
+fn percent(prob: f64) -> String {
+    format!("{:>5.1} %", 100.0 * prob)
 }
 
 fn best_label(scores: &[ClassScore]) -> String {
@@ -99,81 +221,4 @@ fn best_label(scores: &[ClassScore]) -> String {
 /// The most probable; the first where several are equal.
 fn best(scores: &[ClassScore]) -> Option<&ClassScore> {
     scores.iter().reduce(|best, score| if score.prob > best.prob { score } else { best })
-}
-
-/// One class with its logit and probability.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ClassScore {
-    /// What the class is called.
-    pub label: String,
-    /// Its logit; black boxes may have none.
-    #[serde(serialize_with = "number::short_or_null")]
-    pub logit: Option<f64>,
-    /// The number itself, null where it is not finite.
-    #[serde(serialize_with = "number::short")]
-    pub prob: f64,
-}
-
-/// The span a question-answering model chose.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Answer {
-    /// The answer's text; empty where the model answers that there is none.
-    pub answer: String,
-    /// Its bytes in the context.
-    #[serde(flatten, serialize_with = "Span::or_nulls")]
-    #[schemars(with = "SpanOrNulls")]
-    pub span: Option<Span>,
-    /// Start logit plus end logit.
-    #[serde(serialize_with = "number::short")]
-    pub score: f64,
-    /// The probability of start times that of end.
-    #[serde(serialize_with = "number::short")]
-    pub prob: f64,
-}
-
-/// The label of one word.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Tag {
-    /// The word as it stands in the text.
-    pub text: String,
-    /// The bytes of the text that it stands at.
-    #[serde(flatten)]
-    pub span: Span,
-    /// The label of its first token.
-    pub label: String,
-    /// The probability of that label, from 0 to 1.
-    #[serde(serialize_with = "number::short")]
-    pub prob: f64,
-}
-
-/// One candidate for a masked position.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TokenScore {
-    /// The token as the vocabulary writes it.
-    pub piece: String,
-    /// The number itself, null where it is not finite.
-    #[serde(serialize_with = "number::short")]
-    pub logit: f64,
-    /// The number itself, null where it is not finite.
-    #[serde(serialize_with = "number::short")]
-    pub prob: f64,
-}
-
-/// One word of a text that a model wrote.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WrittenWord {
-    /// How the vocabulary writes it.
-    pub word: String,
-    /// Its probability after the words before it.
-    #[serde(serialize_with = "number::short")]
-    pub prob: f64,
-}
-
-/// The best candidates for one masked position.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Fill {
-    /// Index into the tokens.
-    pub position: usize,
-    /// The most probable tokens, best first.
-    pub top: Vec<TokenScore>,
 }

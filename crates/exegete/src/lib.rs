@@ -55,12 +55,12 @@
 //! replaced.
 
 pub use exegete_core::{
-    Advance, Answer, Array, Axis, CacheStore, Card, Change, Choice, ClassScore, ContentHash, Driver, Edit,
-    Encoded, Error, Example, Explaining, Explanation, Field, Fill, Key, Label, Learner, Logits, LrpRule,
-    Model, Norm, OfOutput, Open, Outputs, Pass, Pick, Plan, Prediction, PredictionCache, Predictions,
-    Quantity, Readout, Record, Resolving, Result, Role, Row, Rules, Scale, Scores, Seed, Site, SiteInfo,
-    Sites, Sizes, Span, Spent, Supervised, TASKS, Tag, Target, Task, Term, Token, TokenScore, Unit, Units,
-    Work, best_span, by_outputs, class_index, predict, sha256_hex, sha256_of,
+    Advance, Answer, AnswerPart, Array, Axis, CacheStore, Card, Change, Choice, ClassScore, ContentHash,
+    Driver, Edit, Encoded, Error, Example, Explaining, Explanation, Field, Fill, Key, Label, Learner, Logits,
+    LrpRule, Model, Norm, OfOutput, Open, Outputs, Pass, Pick, Plan, Prediction, PredictionCache,
+    Predictions, Quantity, Readout, Record, Resolving, Result, Role, Row, Rules, Scale, Scores, Seed, Site,
+    SiteInfo, Sites, Sizes, Span, Spent, Supervised, TASKS, Tag, Target, Task, Term, Token, TokenScore, Unit,
+    Units, Work, best_span, by_outputs, class_index, predict, sha256_hex, sha256_of,
 };
 pub use exegete_models::{
     DEFAULT, LoadOptions, Precision, RemoteOptions, connect, export, files_of_folder, is_address, load,

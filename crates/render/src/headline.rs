@@ -3,49 +3,16 @@
 use crate::figures::{figure, percent};
 use crate::sense::explained;
 use exegete_core::report::{Attribution, Provenance, Subject};
-use exegete_core::{ClassScore, Scores};
-
-/// How many classes, words or candidates are told before the rest is only counted.
-const TOLD: usize = 4;
+use exegete_core::{Brief, NumberWords, Scores};
 
 /// A prediction in words.
-pub(crate) struct Said {
-    /// The label or word that the model decides for.
-    pub(crate) decision: String,
-    /// The probability of that, from 0 to 1, where there is one.
-    pub(crate) probability: Option<f64>,
-    /// What else it considered.
-    pub(crate) others: String,
-}
-
-/// A prediction in words.
-pub(crate) fn said(answered: &Scores) -> Said {
-    let (decision, others) = match answered {
-        Scores::Labels { labels, scores, .. } if labels.len() > 1 => {
-            (labels.join(", "), other(scores, labels))
-        }
-        Scores::Labels { label, scores, .. } | Scores::Classes { label, scores } => {
-            (label.clone(), other(scores, std::slice::from_ref(label)))
-        }
-        Scores::Value { value } => (figure(*value), String::new()),
-        Scores::Answer(answer) if answer.answer.is_empty() => ("no answer".to_owned(), String::new()),
-        Scores::Answer(answer) => (format!("“{}”", answer.answer), String::new()),
-        Scores::Tags { tags } => (
-            list(tags.iter().filter(|t| t.label != "O").map(|t| format!("{} {}", t.text, t.label))),
-            String::new(),
-        ),
-        Scores::Fills { masks } => (list(masks.iter().map(fill)), String::new()),
-        Scores::Written { text, .. } => (format!("“{text}”"), String::new()),
-        Scores::Vector { vector } => (format!("a vector of {}", vector.len()), String::new()),
-    };
-    let several = matches!(answered, Scores::Labels { labels, .. } if labels.len() > 1);
-    let probability = answered.decision().filter(|_| !several).map(|(_, prob)| prob);
-    Said { decision, probability, others }
+pub(crate) fn said(answered: &Scores) -> Brief {
+    answered.shape().brief(NumberWords { number: figure, share: percent })
 }
 
 /// The decision and its probability: `negative 98.7 %`.
 pub(crate) fn decided(answered: &Scores) -> String {
-    let Said { decision, probability, .. } = said(answered);
+    let Brief { decision, probability, .. } = said(answered);
     probability.map_or_else(|| decision.clone(), |p| format!("{decision} {}", percent(p)))
 }
 
@@ -66,29 +33,6 @@ pub(crate) fn baseline(attribution: &Attribution) -> Option<String> {
         (true, false) => format!("{what} already gives {value:.2}"),
         _ => format!("{what} gives {}", figure(value)),
     })
-}
-
-/// The classes that were not chosen, most probable first.
-fn other(scores: &[ClassScore], chosen: &[String]) -> String {
-    let mut rest: Vec<_> = scores.iter().filter(|score| !chosen.contains(&score.label)).collect();
-    rest.sort_by(|a, b| b.prob.total_cmp(&a.prob));
-    list(rest.iter().map(|score| format!("{} {}", score.label, percent(score.prob))))
-}
-
-fn fill(fill: &exegete_core::Fill) -> String {
-    let best =
-        fill.top.first().map_or_else(String::new, |top| format!("{} {}", top.piece, percent(top.prob)));
-    format!("token {}: {best}", fill.position)
-}
-
-/// The first few, and how many more there are.
-fn list(all: impl Iterator<Item = String>) -> String {
-    let all: Vec<String> = all.collect();
-    let told = all[..all.len().min(TOLD)].join(", ");
-    match all.len().saturating_sub(TOLD) {
-        0 => told,
-        more => format!("{told} and {more} more"),
-    }
 }
 
 /// What is explained, and how: what attributions of one text share is named, what differs is counted.
@@ -154,7 +98,7 @@ pub(crate) fn cost(provenance: &Provenance) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exegete_core::{Answer, Fill, Span, Tag, TokenScore};
+    use exegete_core::{Answer, ClassScore, Fill, Span, Tag, TokenScore};
 
     fn score(label: &str, prob: f64) -> ClassScore {
         ClassScore { label: label.to_owned(), logit: None, prob }

@@ -18,10 +18,11 @@ mod table;
 use crate::evidence::undecided;
 use crate::figures::percent;
 use crate::groups::{Group, groups};
-use crate::headline::{Said, baseline, cost, said};
+use crate::headline::{baseline, cost, said};
 use crate::markup::Escaped;
 use crate::plot::Source;
 pub use corpus::CorpusPage;
+use exegete_core::Brief;
 use exegete_core::report::{Attribution, Item, Provenance, Report, Subject, Verdict};
 
 const STYLE: &str = include_str!("html/style.css");
@@ -64,7 +65,7 @@ fn section(group: &Group<'_>, report: &Report) -> String {
 
 /// What the model says, what is explained, and what the reader must know of it.
 fn header(subject: &Subject, asked: &str, provenance: &Provenance) -> String {
-    let Said { decision, probability, others } = said(&subject.prediction);
+    let Brief { decision, probability, others } = said(&subject.prediction);
     let probability = probability
         .map_or_else(String::new, |p| format!(" <span class=\"prob\">{}</span>", tied(&percent(p))));
     let others = if others.is_empty() { others } else { format!(" <small>{}</small>", tied(&others)) };

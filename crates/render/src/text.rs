@@ -20,8 +20,9 @@ use crate::RenderOptions;
 use crate::evidence::undecided;
 use crate::figures::percent;
 use crate::groups::{Group, groups};
-use crate::headline::{Said, baseline, cost, said};
+use crate::headline::{baseline, cost, said};
 use crate::plot::Source;
+use exegete_core::Brief;
 use exegete_core::report::{Attribution, Item, Provenance, Report, Subject, Verdict};
 use grid::{Column, Grid};
 use paint::{Span, Tone};
@@ -70,7 +71,7 @@ pub(crate) fn columns(header: &[&str], rows: &[Vec<String>], right: &[usize]) ->
 
 /// What the model says, what is explained, and what the reader must know of it.
 fn header(screen: &mut Screen, subject: &Subject, asked: &str, provenance: &Provenance) {
-    let Said { decision, probability, others } = said(&subject.prediction);
+    let Brief { decision, probability, others } = said(&subject.prediction);
     let probability = probability.map_or_else(String::new, |p| format!(" {}", percent(p)));
     let others = if others.is_empty() { others } else { format!(" ({others})") };
     screen.line(0, 2, &[Span::strong(decision), Span::strong(probability), Span::faint(others)]);

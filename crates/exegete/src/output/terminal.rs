@@ -1,10 +1,8 @@
 //! Predictions for reading: the text, then what the model says of it.
 
-use exegete::{ClassScore, Example, Prediction, Scores};
+use exegete::{AnswerPart, Example, Prediction};
 use std::io::{self, Write};
 
-/// How many classes, candidates or vector elements are shown before the rest is only counted.
-const SHOWN: usize = 8;
 const BAR_CELLS: f64 = 24.0;
 
 /// Whether to use colour.
@@ -30,6 +28,18 @@ impl Style {
     fn faint(self, text: &str) -> String {
         self.paint("2", text)
     }
+
+    fn part(self, part: &AnswerPart) -> String {
+        match part {
+            AnswerPart::Plain(text) => visible(text),
+            AnswerPart::Strong(text) => self.strong(&visible(text)),
+            AnswerPart::Faint(text) => self.faint(&visible(text)),
+            AnswerPart::Bar(share) => match bar(*share) {
+                none if none.is_empty() => none,
+                bar => format!("  {}", self.paint("36", &bar)),
+            },
+        }
+    }
 }
 
 /// One row: its fields, then a line for each thing the model says.
@@ -54,72 +64,16 @@ pub(crate) fn row(
             style.paint("33", &format!("{n} unknown word{s}: the vocabulary holds none of them"))
         )?;
     }
-    match &prediction.scores {
-        Scores::Classes { scores, .. } | Scores::Labels { scores, .. } => classes(out, scores, style),
-        Scores::Value { value } => writeln!(out, "  value {value:.4}"),
-        Scores::Tags { tags } => self::tags(out, tags, style),
-        Scores::Answer(answer) => self::answer(out, answer),
-        Scores::Fills { masks } => masks.iter().try_for_each(|fill| self::fill(out, fill)),
-        Scores::Written { text, log_prob, .. } => {
-            writeln!(out, "  {}  log-probability {log_prob:.4}", style.strong(&visible(text)))
-        }
-        Scores::Vector { vector } => self::vector(out, vector),
-    }
+    let lines = prediction.scores.shape().lines();
+    lines.iter().try_for_each(|line| {
+        let line: String = line.iter().map(|part| style.part(part)).collect();
+        writeln!(out, "  {line}")
+    })
 }
 
 /// The text without control characters, so that a file cannot drive the reader's terminal.
 fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-fn classes(out: &mut dyn Write, scores: &[ClassScore], style: Style) -> io::Result<()> {
-    let mut sorted: Vec<_> = scores.iter().collect();
-    sorted.sort_by(|a, b| b.prob.total_cmp(&a.prob));
-    let shown = &sorted[..sorted.len().min(SHOWN)];
-    let width = shown.iter().map(|s| s.label.chars().count()).max().unwrap_or(0);
-    for (rank, score) in shown.iter().enumerate() {
-        let label = format!("{:<width$}", visible(&score.label));
-        let label = if rank == 0 { style.strong(&label) } else { label };
-        let line = format!("  {label}  {}  {}", percent(score.prob), style.paint("36", &bar(score.prob)));
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    match scores.len() - shown.len() {
-        0 => Ok(()),
-        more => writeln!(out, "  {}", style.faint(&format!("and {more} more"))),
-    }
-}
-
-fn tags(out: &mut dyn Write, tags: &[exegete::Tag], style: Style) -> io::Result<()> {
-    let text_width = tags.iter().map(|t| t.text.chars().count()).max().unwrap_or(0);
-    let label_width = tags.iter().map(|t| t.label.chars().count()).max().unwrap_or(0);
-    for tag in tags {
-        let label = format!("{:<label_width$}", visible(&tag.label));
-        let label = if tag.label == "O" { style.faint(&label) } else { style.strong(&label) };
-        writeln!(out, "  {:<text_width$}  {label}  {}", visible(&tag.text), percent(tag.prob))?;
-    }
-    Ok(())
-}
-
-fn answer(out: &mut dyn Write, answer: &exegete::Answer) -> io::Result<()> {
-    let text = if answer.answer.is_empty() { "no answer".to_owned() } else { visible(&answer.answer) };
-    writeln!(out, "  answer: {text}  {}  score {:.3}", percent(answer.prob), answer.score)
-}
-
-fn fill(out: &mut dyn Write, fill: &exegete::Fill) -> io::Result<()> {
-    let top = fill.top.iter().take(SHOWN);
-    let words: Vec<_> =
-        top.map(|s| format!("{} {}", visible(&s.piece), percent(s.prob).trim_start())).collect();
-    writeln!(out, "  mask at token {}: {}", fill.position, words.join(", "))
-}
-
-fn vector(out: &mut dyn Write, vector: &[f32]) -> io::Result<()> {
-    let shown: Vec<_> = vector.iter().take(SHOWN).map(|v| format!("{v:.4}")).collect();
-    let rest = if vector.len() > SHOWN { " …" } else { "" };
-    writeln!(out, "  vector of {}: {}{rest}", vector.len(), shown.join(" "))
-}
-
-fn percent(prob: f64) -> String {
-    format!("{:>5.1} %", 100.0 * prob)
 }
 
 /// A bar in eighths of a character cell.

@@ -15,7 +15,7 @@ use crate::passage::passages;
 use crate::scale::Scale;
 use crate::sense::SharedSense;
 use exegete_core::report::{Attribution, Item, Report, Sense, Subject, Verdict};
-use exegete_core::{Field, Scores, sha256_hex};
+use exegete_core::{Field, sha256_hex};
 use std::collections::BTreeSet;
 
 const SCRIPT: &str = include_str!("corpus.js");
@@ -120,12 +120,7 @@ fn row(report: &Report, number: usize) -> String {
 /// What the model says, for the script and for the reader.
 fn decision(subject: &Subject) -> (String, String) {
     let said = said(&subject.prediction);
-    let labels = match &subject.prediction {
-        Scores::Labels { labels, label, .. } if labels.is_empty() => vec![label.as_str()],
-        Scores::Labels { labels, .. } => labels.iter().map(String::as_str).collect(),
-        Scores::Classes { label, .. } => vec![label.as_str()],
-        _ => Vec::new(),
-    };
+    let labels = subject.prediction.chosen();
     let mut about = String::new();
     if !labels.is_empty() {
         about += &format!(" data-label=\"{}\"", Escaped(&labels.join(BETWEEN)));
