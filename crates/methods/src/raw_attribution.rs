@@ -30,7 +30,7 @@ pub struct RawAttribution {
     pub asked: Option<HashSet<Set>>,
 }
 
-/// RawScores as a method computes them.
+/// Scores as a method computes them.
 #[derive(Debug, Clone)]
 pub enum RawScores {
     /// One an element of the site, and how they become one a token where the user does not say otherwise.
@@ -53,12 +53,12 @@ pub struct Claim {
 }
 
 impl RawAttribution {
-    /// RawScores at the job's site without any claim.
+    /// Scores at the job's site without any claim.
     pub fn new(values: Array, reduce: Reduce) -> Self {
         Self::of(RawScores::Elements(values, reduce))
     }
 
-    /// RawScores of any kind.
+    /// Scores of any kind.
     pub fn of(scores: RawScores) -> Self {
         Self {
             site: None,
@@ -74,7 +74,7 @@ impl RawAttribution {
         }
     }
 
-    /// RawScores that claim to sum to `difference`.
+    /// Scores that claim to sum to `difference`.
     #[must_use]
     pub fn claiming(mut self, difference: f64) -> Self {
         self.claim = Some(Claim { difference, ..Claim::default() });
@@ -193,7 +193,7 @@ pub(crate) fn sums(units: &[Unit], tokens: &[f64]) -> Vec<f64> {
     units.iter().map(|unit| unit.tokens.iter().map(|&token| tokens[token]).sum()).collect()
 }
 
-/// RawScores of units, shared evenly by the tokens of each.
+/// Scores of units, shared evenly by the tokens of each.
 fn shared(job: &Question<'_>, values: &[f64]) -> Vec<f64> {
     let mut tokens = vec![0.0; job.encoded().len()];
     for (unit, value) in job.units.iter().zip(values) {

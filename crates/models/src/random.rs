@@ -19,7 +19,7 @@ pub struct BertSize {
     pub hidden: usize,
     /// N, how many heads a layer has.
     pub heads: usize,
-    /// Width inside the feed-forward block
+    /// Width inside the feed-forward block.
     pub inner: usize,
     /// V, how many tokens are known.
     pub vocabulary: usize,

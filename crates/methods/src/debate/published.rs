@@ -19,7 +19,7 @@ const CORRELATIONS: [([&str; 2], f64, f64); 6] = [
     (["average", "dot"], 0.347, 0.314),
 ];
 
-/// ErasureShares of texts by what flips the answer, for HAN on IMDB: S. Serrano and N. A. Smith, *Is attention interpretable?*, 2019.
+/// Shares of texts by what flips the answer, for HAN on IMDB: S. Serrano and N. A. Smith, *Is attention interpretable?*, 2019.
 const FLIPS: [(&str, f64, [bool; 2]); 4] = [
     ("both flip", 0.022, [true, true]),
     ("only the top word flips", 0.122, [true, false]),

@@ -46,13 +46,13 @@ impl ShapleyShares {
         self.all - self.none
     }
 
-    /// ShapleyShares without any doubt.
+    /// Shares that leave no doubt.
     pub(super) fn certain(values: Vec<f64>, table: &Table<'_>) -> Self {
         let errors = vec![0.0; values.len()];
         Self::sampled(values, errors, table.rows(), table)
     }
 
-    /// ShapleyShares with their errors.
+    /// Shares with their errors, after so many samples.
     pub(super) fn sampled(values: Vec<f64>, errors: Vec<f64>, samples: usize, table: &Table<'_>) -> Self {
         Self { values, errors, none: table.none, all: table.all, samples, rows: table.rows() }
     }

@@ -1,6 +1,6 @@
 //! The three shapes in which a tokenizer is stored.
 
-use super::settings::TrainingSettings;
+use super::settings::TokenizerSettings;
 use crate::fault::{fault, read_text};
 use exegete_core::{Error, Result};
 use serde::Deserialize;
@@ -26,7 +26,7 @@ pub(super) struct Found {
 }
 
 /// Opens whichever files are there, the newest shape first.
-pub(super) fn open(dir: &Path, settings: &TrainingSettings) -> Result<Found> {
+pub(super) fn open(dir: &Path, settings: &TokenizerSettings) -> Result<Found> {
     let has = |name: &str| dir.join(name).exists();
     let (name, inner) = if has("tokenizer.json") {
         let path = dir.join("tokenizer.json");
@@ -121,7 +121,7 @@ fn model(raw: &RawValue) -> serde_json::Result<ModelWrapper> {
 }
 
 /// BERT's vocabulary, one piece a line, with what `BertTokenizer` builds around it.
-fn word_piece(dir: &Path, settings: &TrainingSettings) -> Result<Tokenizer> {
+fn word_piece(dir: &Path, settings: &TokenizerSettings) -> Result<Tokenizer> {
     let path = dir.join("vocab.txt");
     let place = path.display();
     let failed =
@@ -130,7 +130,7 @@ fn word_piece(dir: &Path, settings: &TrainingSettings) -> Result<Tokenizer> {
     let vocab = WordPiece::read_bytes(read_text(&path)?.as_bytes()).map_err(failed)?;
     let model = WordPiece::builder().vocab(vocab).unk_token(names.unk.clone()).build().map_err(failed)?;
     let mut tokenizer = Tokenizer::new(model);
-    let &TrainingSettings { lower_case, strip_accents, chinese_chars, .. } = settings;
+    let &TokenizerSettings { lower_case, strip_accents, chinese_chars, .. } = settings;
     let normalizer = BertNormalizer::new(true, chinese_chars, strip_accents, lower_case);
     tokenizer.with_normalizer(Some(normalizer)).map_err(failed)?;
     tokenizer.with_pre_tokenizer(Some(BertPreTokenizer));
@@ -141,7 +141,7 @@ fn word_piece(dir: &Path, settings: &TrainingSettings) -> Result<Tokenizer> {
 }
 
 /// RoBERTa's byte-level vocabulary and merges, with what `RobertaTokenizer` builds around them.
-fn byte_level(dir: &Path, settings: &TrainingSettings) -> Result<Tokenizer> {
+fn byte_level(dir: &Path, settings: &TokenizerSettings) -> Result<Tokenizer> {
     let (vocab_path, merges_path) = (dir.join("vocab.json"), dir.join("merges.txt"));
     let place = vocab_path.display();
     let failed = |e: tokenizers::Error| {
@@ -171,7 +171,7 @@ struct Names {
 }
 
 impl Names {
-    fn new(settings: &TrainingSettings, [cls, sep, unk, pad, mask]: [&str; 5]) -> Self {
+    fn new(settings: &TokenizerSettings, [cls, sep, unk, pad, mask]: [&str; 5]) -> Self {
         let or =
             |given: &String, habit: &str| if given.is_empty() { habit.to_owned() } else { given.clone() };
         Self {

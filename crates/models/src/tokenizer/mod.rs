@@ -22,7 +22,7 @@ use crate::fault::fault;
 use exegete_core::{Encoded, Error, Example, Field, Result, Span, Token};
 use files::Found;
 use length::Cut;
-use settings::TrainingSettings;
+use settings::TokenizerSettings;
 use std::path::Path;
 use tokenizers::tokenizer::{Encoding, Model, OffsetType, PostProcessor, PreTokenizer};
 
@@ -104,17 +104,17 @@ pub struct Tokenizer {
 impl Tokenizer {
     /// Opens the tokenizer of a model folder and checks that it fits the model.
     pub fn open(dir: &Path, config: &Config) -> Result<Self> {
-        let settings = TrainingSettings::read(dir)?;
+        let settings = TokenizerSettings::read(dir)?;
         Self::new(files::open(dir, &settings)?, &settings, config)
     }
 
     /// A tokenizer from the text of a `tokenizer.json`, which messages call `place`.
     pub(crate) fn from_json(place: &str, text: &str, config: &Config) -> Result<Self> {
         let found = Found { inner: files::whole(place, text)?, place: place.to_owned() };
-        Self::new(found, &TrainingSettings::default(), config)
+        Self::new(found, &TokenizerSettings::default(), config)
     }
 
-    fn new(found: Found, settings: &TrainingSettings, config: &Config) -> Result<Self> {
+    fn new(found: Found, settings: &TokenizerSettings, config: &Config) -> Result<Self> {
         let Found { inner, place } = found;
         let token = |names: &[&str]| names.iter().find_map(|name| inner.token_to_id(name));
         let question = config.task().is_ok_and(|task| task.needs_pair());

@@ -6,9 +6,9 @@ use exegete_core::Result;
 use serde_json::Value;
 use std::path::Path;
 
-/// TrainingSettings with transformers' defaults filled in; token names are empty where no file gives one.
+/// How a tokenizer is set, with transformers' defaults filled in; token names are empty where no file gives one.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct TrainingSettings {
+pub(super) struct TokenizerSettings {
     pub(super) lower_case: bool,
     /// None follows `lower_case`, as BERT does.
     pub(super) strip_accents: Option<bool>,
@@ -23,7 +23,7 @@ pub(super) struct TrainingSettings {
     pub(super) sep: String,
 }
 
-impl TrainingSettings {
+impl TokenizerSettings {
     pub(super) fn read(dir: &Path) -> Result<Self> {
         let config = optional(&dir.join("tokenizer_config.json"))?;
         let map = optional(&dir.join("special_tokens_map.json"))?;
@@ -47,7 +47,7 @@ impl TrainingSettings {
     }
 }
 
-impl Default for TrainingSettings {
+impl Default for TokenizerSettings {
     /// What transformers assumes where no file says anything.
     fn default() -> Self {
         Self {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const PATIENT: RemoteOptions =
     RemoteOptions { timeout: Duration::from_secs(60), retries: 0, batch: 1, concurrency: 1, pairs: false };
 
-/// LoadOptions that give up at once.
+/// Options that give up at once.
 const HASTY: RemoteOptions = RemoteOptions { timeout: Duration::from_millis(300), ..PATIENT };
 
 fn texts(texts: &[&str]) -> Vec<Example> {
