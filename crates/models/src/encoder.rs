@@ -117,7 +117,7 @@ impl<T: Scalar> Network<T> for Encoder<T> {
         let all = self.sites.find(LOGITS).map_or(0, |info| info.elements(&row.encoded));
         let edited = row.edits.iter().any(|edit| edit.site == LOGITS);
         match (&self.head, &row.outputs) {
-            (Head::Mask { .. }, Some(asked)) if !edited && !plan.keep.contains(&LOGITS) => {
+            (Head::Vocabulary { .. }, Some(asked)) if !edited && !plan.keep.contains(&LOGITS) => {
                 all / row.encoded.len().max(1) * asked.len()
             }
             _ => all,

@@ -52,19 +52,19 @@ impl<T: Scalar> Dense<T> {
     }
 }
 
-/// A head with its weights.
+/// The weights of each [`HeadForm`], by the same names.
 pub enum Head<T> {
     /// Classes of the whole text.
-    Sequence {
+    Text {
         /// First token → pooled vector.
         dense: Dense<T>,
         /// Pooled vector → classes.
         out: Linear<T>,
     },
     /// Classes of every token; question answering has two, start and end.
-    Token(Linear<T>),
+    Tokens(Linear<T>),
     /// The vocabulary at every token.
-    Mask {
+    Vocabulary {
         /// \[T, H\] → \[T, E\]
         dense: Dense<T>,
         /// The layer norm before the output.
@@ -73,7 +73,7 @@ pub enum Head<T> {
         decoder: Linear<T>,
     },
     /// The pooled vector itself; the first token's state where there is no pooler.
-    Bare(Option<Dense<T>>),
+    Pooled(Option<Dense<T>>),
 }
 
 impl<T: Scalar> Head<T> {
@@ -89,7 +89,7 @@ impl<T: Scalar> Head<T> {
         let dense = w.path(names.dense);
         let pooler = names.pooler.map(|path| w.path(path));
         Ok(match task.spelling().map(|spelling| spelling.form) {
-            Some(HeadForm::Text) => Self::Sequence {
+            Some(HeadForm::Text) => Self::Text {
                 dense: Dense {
                     linear: Linear::load(w, &dense, hidden, hidden)?,
                     activation: names.dense_activation,
@@ -100,10 +100,10 @@ impl<T: Scalar> Head<T> {
                 let [Axis::Token, Axis::Class(classes)] = task.axes(&c.widths())[..] else {
                     return Err(Error::Unsupported(format!("{} gives no classes of tokens", task.title())));
                 };
-                Self::Token(Linear::load(w, path, hidden, classes)?)
+                Self::Tokens(Linear::load(w, path, hidden, classes)?)
             }
             Some(HeadForm::Vocabulary) => Self::load_mask(w, &names.mask, word, c)?,
-            Some(HeadForm::Pooled) => Self::Bare(match &pooler {
+            Some(HeadForm::Pooled) => Self::Pooled(match &pooler {
                 Some(path) if w.contains(&format!("{path}.weight")) => {
                     Some(Dense { linear: Linear::load(w, path, hidden, hidden)?, activation: Unary::Tanh })
                 }
@@ -130,7 +130,7 @@ impl<T: Scalar> Head<T> {
         } else {
             w.get(&second, &[vocabulary])?
         };
-        Ok(Self::Mask {
+        Ok(Self::Vocabulary {
             dense: Dense {
                 linear: Linear::load(w, names.dense, c.hidden_size, width)?,
                 activation: names.activation.unwrap_or_else(|| unary(c.hidden_act)),
@@ -142,18 +142,18 @@ impl<T: Scalar> Head<T> {
 
     /// Whether it reads nothing but each row's first token.
     pub fn reads_first_only(&self) -> bool {
-        matches!(self, Self::Sequence { .. } | Self::Bare(_))
+        matches!(self, Self::Text { .. } | Self::Pooled(_))
     }
 
     /// Whether it is a bare encoder's, without a pooler.
     pub fn pooler_is_missing(&self) -> bool {
-        matches!(self, Self::Bare(None))
+        matches!(self, Self::Pooled(None))
     }
 
     /// From the last layer's output to the logits, through the sites `pooled` and `logits`.
     pub fn forward(&self, run: &mut Run<'_, T>, x: Var<T>) -> Result<Var<T>> {
         let logits = match self {
-            Self::Sequence { dense, out } => {
+            Self::Text { dense, out } => {
                 let first = run.firsts(x); // [B, H]
                 let first = run.dropout(first, |rates| rates.head_in); // [B, H]
                 let pooled = dense.forward(run, first); // [B, H]
@@ -161,14 +161,14 @@ impl<T: Scalar> Head<T> {
                 let pooled = run.dropout(pooled, |rates| rates.head); // [B, H]
                 out.forward(run, pooled) // [B, C]
             }
-            Self::Token(out) => out.forward(run, x), // [T, C]
-            Self::Mask { dense, norm, decoder } => {
+            Self::Tokens(out) => out.forward(run, x), // [T, C]
+            Self::Vocabulary { dense, norm, decoder } => {
                 let x = run.wanted(x); // [K, H]
                 let x = dense.forward(run, x); // [K, E]
                 let x = norm.forward(run, x); // [K, E]
                 decoder.forward(run, x) // [K, V]
             }
-            Self::Bare(dense) => {
+            Self::Pooled(dense) => {
                 let first = run.firsts(x); // [B, H]
                 let pooled = match dense {
                     Some(dense) => dense.forward(run, first), // [B, H]
