@@ -134,6 +134,22 @@ pub struct Explanation {
     pub gradients: Vec<Array>,
 }
 
+impl Explanation {
+    /// What it takes to keep it.
+    pub(crate) fn bytes(&self) -> usize {
+        let elements: usize = self.values.iter().chain(&self.gradients).map(Array::len).sum();
+        size_of::<Self>() + elements * size_of::<f32>()
+    }
+}
+
+impl Explaining<'_> {
+    /// Tells what it reads of a row from everything else that could be read of it.
+    pub fn name(&self) -> String {
+        let Self { target, values, wrt, rules, .. } = self;
+        format!("{target:?} {values:?} {wrt:?} {rules:?}")
+    }
+}
+
 impl Readout for Explaining<'_> {
     type Value = Explanation;
 

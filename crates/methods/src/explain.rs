@@ -6,7 +6,6 @@ use crate::registry::{Info, METHODS, Needs};
 use crate::{Baseline, ConfiguredMethod, Corpus, Kind, Masker, Question, Settings, layers};
 use exegete_core::report::Item;
 use exegete_core::{Driver, Error, Example, Model, Result, Row, Site, Target, Units};
-use std::sync::Arc;
 
 /// What to explain and how.
 pub struct Request {
@@ -96,11 +95,10 @@ pub fn explain_foreseen(
     (example, foreseen): (&Example, Option<Foreseen>),
     request: &Request,
 ) -> Result<Vec<Item>> {
-    let row = match &foreseen {
+    let row = match foreseen {
         Some(foreseen) => foreseen.hand_over(model, driver),
         None => Row::new(model.encoded(example)?),
     };
-    let foreseen = foreseen.map(Arc::new);
     let own = match request.methods[..] {
         [] => vec![ConfiguredMethod::new(default_method(model.open().is_some()), Settings::default())?],
         _ => Vec::new(),
@@ -109,7 +107,6 @@ pub fn explain_foreseen(
     methods.iter().try_for_each(|chosen| fits(model, chosen.info))?;
     let mut items = Vec::new();
     for job in Question::about(model, driver, row, (example.label.as_deref(), request))? {
-        let job = Question { foreseen: foreseen.clone(), ..job };
         let mut evidence = Evidence::new(&job);
         for chosen in methods {
             match (&chosen.kind, request.site) {

@@ -1,32 +1,23 @@
 //! What methods read of a text itself, read for many texts in one run.
 //!
 //! A method that looks at nothing but its text's own gradient runs one row, and one row keeps neither threads nor caches busy. So the
-//! texts of a file are read some at a time, before each is explained by itself.
+//! texts of a file are read some at a time, before each is explained by itself. What was read goes into the one memory that the text's
+//! driver has; it is carried there since every text has a driver of its own, which counts what that text cost.
 
 use crate::registry::OwnReading;
-use crate::{Method, Question, Request, SiteChoice};
+use crate::{Method, Request, SiteChoice};
 use exegete_core::task::Reading;
 use exegete_core::{
     Card, Driver, Example, Explaining, Explanation, Logits, Model, Open, Pass, Plan, Readout, Result, Row,
-    Rules, Site, Spent, Target,
+    Site, Spent, Target,
 };
 
-/// What was read of one text.
+/// What was read of one text, on its way to the memory of the driver that explains it.
 #[derive(Debug, Clone)]
 pub struct Foreseen {
     row: Row,
     output: Logits,
-    site: Site,
-    fingerprint: String,
-    found: Vec<Found>,
-}
-
-/// What one method reads of the text.
-#[derive(Debug, Clone)]
-struct Found {
-    target: Target,
-    reading: OwnReading,
-    explanation: Explanation,
+    readings: Vec<(String, Explanation)>,
 }
 
 /// Values and slopes of the texts that are read together take this share of the memory at most; a longer text is read by itself.
@@ -59,14 +50,8 @@ pub fn foresee(
         let readout = Foreseeing { open, card: model.card(), target, reading, site };
         let found = driver.read_all(model, &rows, &readout)?;
         for ((&place, row), (output, found)) in places.iter().zip(&rows).zip(found) {
-            let new = || Foreseen {
-                row: row.clone(),
-                output,
-                site,
-                fingerprint: model.card().fingerprint.clone(),
-                found: Vec::new(),
-            };
-            all[place].get_or_insert_with(new).found.push(found);
+            let new = || Foreseen { row: row.clone(), output, readings: Vec::new() };
+            all[place].get_or_insert_with(new).readings.push(found);
         }
     }
     Ok(all)
@@ -90,37 +75,15 @@ fn asked(request: &Request) -> Vec<(&Target, OwnReading)> {
 
 impl Foreseen {
     /// Tells a driver what is known, as if it had run the text's share itself; the text.
-    pub(crate) fn hand_over(&self, model: &dyn Model, driver: &Driver) -> Row {
-        let rows = self.found.len();
+    pub(crate) fn hand_over(self, model: &dyn Model, driver: &Driver) -> Row {
+        let rows = self.readings.len();
         let spent = Spent { forward_rows: rows, backward_rows: rows, ..Spent::default() };
-        driver.take_over(model, &self.row, &self.output, spent);
-        self.row.clone()
-    }
-
-    /// What a question would read by one run of this very text, where that was read already.
-    pub(crate) fn answer(
-        &self,
-        job: &Question<'_>,
-        values: &[Site],
-        wrt: &[Site],
-        rules: Rules,
-    ) -> Option<Explanation> {
-        let same = job.row.edits.is_empty() && job.row.encoded == self.row.encoded;
-        if !same || wrt != [self.site] || job.card().fingerprint != self.fingerprint {
-            return None;
-        }
-        let asked = |found: &&Found| {
-            found.target == job.target && found.reading.rules == rules && values == self.values(found.reading)
-        };
-        self.found.iter().find(asked).map(|found| found.explanation.clone())
-    }
-
-    fn values(&self, reading: OwnReading) -> &[Site] {
-        if reading.value { std::slice::from_ref(&self.site) } else { &[] }
+        driver.take_over(model, (&self.row, &self.output), self.readings, spent);
+        self.row
     }
 }
 
-/// Reads a text's output, its target, and what a method reads of it, in one run.
+/// Reads a text's output and what a method reads of it, by its name, in one run.
 struct Foreseeing<'a> {
     open: &'a dyn Open,
     card: &'a Card,
@@ -131,15 +94,15 @@ struct Foreseeing<'a> {
 
 impl Foreseeing<'_> {
     fn explaining(&self) -> Explaining<'_> {
-        let Self { open, card, target, reading, site } = self;
+        let &Self { open, card, target, reading, ref site } = self;
         let site = std::slice::from_ref(site);
         let values = if reading.value { site } else { &[] };
-        Explaining { open: *open, card, target, values, wrt: site, rules: reading.rules }
+        Explaining { open, card, target, values, wrt: site, rules: reading.rules }
     }
 }
 
 impl Readout for Foreseeing<'_> {
-    type Value = (Logits, Found);
+    type Value = (Logits, (String, Explanation));
 
     fn plan(&self) -> Plan {
         self.explaining().plan()
@@ -149,13 +112,13 @@ impl Readout for Foreseeing<'_> {
         self.explaining().places()
     }
 
-    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<(Logits, Found)>> {
+    fn read(&self, rows: &[Row], pass: &dyn Pass) -> Result<Vec<Self::Value>> {
         let explanations = self.explaining().read(rows, pass)?;
         let vocabulary = Some(self.open);
         let with_target = |((row, logits), explanation): ((&Row, &Logits), Explanation)| {
             let reading = Reading { card: self.card, encoded: &row.encoded, logits, vocabulary: &vocabulary };
-            let target = self.target.resolve_in(&reading, None)?;
-            Ok((logits.clone(), Found { target, reading: self.reading, explanation }))
+            let target = &self.target.resolve_in(&reading, None)?;
+            Ok((logits.clone(), (Explaining { target, ..self.explaining() }.name(), explanation)))
         };
         rows.iter().zip(pass.logits()).zip(explanations).map(with_target).collect()
     }

@@ -1,4 +1,3 @@
-use crate::foreseen::Foreseen;
 use crate::registry::Method;
 use crate::{AskedSets, Baseline, Masker, Request, Stream};
 use exegete_core::task::Reading;
@@ -34,8 +33,6 @@ pub struct Question<'a> {
     pub seed: u64,
     /// What the model answers for the text as it is, where that is known already; none after a change of model or text.
     pub output: Option<Arc<Logits>>,
-    /// What was read of this text together with others, before anybody asked.
-    pub foreseen: Option<Arc<Foreseen>>,
     /// Where the sets of units are noted that are hidden on the way to an answer.
     pub asked: AskedSets,
 }
@@ -57,7 +54,6 @@ impl<'a> Question<'a> {
             kind,
             seed: 0,
             output: None,
-            foreseen: None,
             asked: AskedSets::default(),
         }
     }
@@ -199,11 +195,11 @@ impl<'a> Question<'a> {
 
     /// The same for the job's own row, by any rules.
     pub fn read_own(&self, values: &[Site], wrt: &[Site], rules: Rules) -> Result<Explanation> {
-        let foreseen = self.foreseen.as_ref().and_then(|foreseen| foreseen.answer(self, values, wrt, rules));
-        if let Some(found) = foreseen {
-            return Ok(found);
+        let readout = self.readout(values, wrt, rules)?;
+        match self.driver.taken_over(self.model, &self.row, &readout) {
+            Some(found) => Ok(found),
+            None => self.driver.read_one(self.model, &self.row, &readout),
         }
-        self.driver.read_one(self.model, &self.row, &self.readout(values, wrt, rules)?)
     }
 
     /// What a pass must keep for a readout of F and of these sites.

@@ -2,7 +2,7 @@
 
 use super::memory::{self, Answer, Key};
 use super::{Driver, Planned, PredictionCache, Spent};
-use crate::readout::{OfOutput, Readout};
+use crate::readout::{Explaining, Explanation, OfOutput, Readout};
 use crate::{Error, Example, Logits, Model, Pass, Prediction, Result, Row, Scores};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -63,9 +63,7 @@ impl Driver {
             return Ok(found);
         }
         let known = Known { driver: self, by: readout.key().map(|key| memory::named(&key)), readout };
-        let plain = model.open().is_none();
-        let fingerprint = &model.card().fingerprint;
-        let keys: Vec<Option<Key>> = rows.iter().map(|row| memory::key(fingerprint, plain, row)).collect();
+        let keys: Vec<Option<Key>> = rows.iter().map(|row| key_of(model, row)).collect();
         let recall = |(row, key): (&Row, &Option<Key>)| key.map_or(Ok(None), |key| known.recall(row, key));
         let mut found = rows.iter().zip(&keys).map(recall).collect::<Result<Vec<Option<R::Value>>>>()?;
         // Of equal rows the first is run.
@@ -93,16 +91,32 @@ impl Driver {
         found.ok_or_else(|| Error::Model("the model left a row out".into()))
     }
 
-    /// Takes over what another driver found for this text: a row's output, and the rows that this text's share of that run
-    /// was. Operations and memory were those of many texts, and are booked there alone.
-    pub fn take_over(&self, model: &dyn Model, row: &Row, output: &Logits, spent: Spent) {
+    /// Takes over what another driver found for this text: a row's output, what was read of it by [`Explaining::name`], and the
+    /// rows that this text's share of that run was. Operations and memory were those of many texts, and are booked there alone.
+    pub fn take_over(
+        &self,
+        model: &dyn Model,
+        (row, output): (&Row, &Logits),
+        readings: Vec<(String, Explanation)>,
+        spent: Spent,
+    ) {
         let mut counter = self.counter();
         counter.forward_rows += spent.forward_rows;
         counter.backward_rows += spent.backward_rows;
         drop(counter);
-        if let Some(key) = memory::key(&model.card().fingerprint, model.open().is_none(), row) {
-            self.memory().recall(key, output.clone());
+        let Some(key) = key_of(model, row) else { return };
+        let mut memory = self.memory();
+        memory.recall(key, output.clone());
+        for (name, found) in readings {
+            let bytes = found.bytes();
+            memory.insert(key ^ memory::named(&name), Answer::Read(Arc::new(found), bytes));
         }
+    }
+
+    /// What was taken over for such a reading of a row. The row was counted then, and is not again.
+    pub fn taken_over(&self, model: &dyn Model, row: &Row, reading: &Explaining<'_>) -> Option<Explanation> {
+        let key = key_of(model, row)? ^ memory::named(&reading.name());
+        self.memory().read(key)?.downcast_ref().cloned()
     }
 
     /// Counts rows that were asked for and that the caller knew already.
@@ -156,6 +170,11 @@ impl Driver {
     pub(super) fn memory(&self) -> MutexGuard<'_, PredictionCache> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What an answer of a model about a row is remembered by.
+fn key_of(model: &dyn Model, row: &Row) -> Option<Key> {
+    memory::key(&model.card().fingerprint, model.open().is_none(), row)
 }
 
 /// Rows that ask for the outputs of some tokens only.
