@@ -1,11 +1,13 @@
-//! The nouns and traits of exegete, the driver that runs them, and nothing else: no engine, no file, no network.
+//! The nouns and traits of exegete, the driver that runs them, the types of reports, the suite that models conform to, and nothing else:
+//! no engine, no file, no network.
 //!
 //! 1. An [`Example`] (one or more text [`Field`]s) becomes an [`Encoded`]: tokens that point at bytes of the text.
 //! 2. A [`Row`] is an `Encoded` with [`Edit`]s at named [`Site`]s; a [`Plan`] says what to keep and where to start.
 //! 3. [`Open::forward`] runs rows and returns a [`Pass`]; [`Pass::backward`] pulls cotangents back to any kept site.
 //! 4. A [`Target`] turns a question ("why this class?") into those cotangents.
-//! 5. A [`Task`] says what an output means: how it is read, decided and said. A model names its own.
-//! 6. The [`Driver`] cuts the rows into micro-batches within the memory budget and counts what was spent.
+//! 5. A [`Task`] says what an output means: how it is read, decided and said, as [`Scores`]. A model names its own.
+//! 6. A [`Readout`] says what is asked of each row. The [`Driver`] cuts the rows into micro-batches within the memory budget, runs nothing
+//!    that it remembers, and counts what was spent; a [`Learner`]'s gradients go through it too.
 //!
 //! Shape letters, used in every crate: B sequences, T tokens (packed total), H hidden, N heads, D head width,
 //! L layers, V vocabulary, C classes, S steps.
