@@ -84,7 +84,7 @@ impl Units {
 }
 
 /// A word, or a run of anything else but space.
-struct Piece {
+struct TextPiece {
     range: Range<usize>,
     is_word: bool,
 }
@@ -117,19 +117,19 @@ fn bracketed(text: &str) -> Option<&str> {
 }
 
 /// The words and other runs of a text, where those ranges are words as they are.
-fn pieces(text: &str, written: &[Range<usize>]) -> Vec<Piece> {
+fn pieces(text: &str, written: &[Range<usize>]) -> Vec<TextPiece> {
     let (mut pieces, mut done) = (Vec::new(), 0);
     for range in written {
         pieces.extend(plain(text, done..range.start));
-        pieces.push(Piece { range: range.clone(), is_word: true });
+        pieces.push(TextPiece { range: range.clone(), is_word: true });
         done = range.end;
     }
     pieces.extend(plain(text, done..text.len()));
     pieces
 }
 
-fn plain(text: &str, part: Range<usize>) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
+fn plain(text: &str, part: Range<usize>) -> Vec<TextPiece> {
+    let mut pieces: Vec<TextPiece> = Vec::new();
     for (at, segment) in text[part.clone()].split_word_bound_indices() {
         let range = trimmed(part.start + at, segment);
         let is_word = segment.chars().any(char::is_alphanumeric);
@@ -138,7 +138,7 @@ fn plain(text: &str, part: Range<usize>) -> Vec<Piece> {
             Some(last) if !is_word && !last.is_word && last.range.end == range.start => {
                 last.range.end = range.end
             }
-            _ => pieces.push(Piece { range, is_word }),
+            _ => pieces.push(TextPiece { range, is_word }),
         }
     }
     pieces
@@ -161,7 +161,7 @@ fn phrases(text: &str, written: &[Range<usize>]) -> Vec<Range<usize>> {
 
 /// A hyphen, apostrophe or other single mark written tight between two words, as in "well-made" or "and/or", is
 /// spelling and not punctuation.
-fn is_inner_mark(text: &str, pieces: &[Piece], i: usize) -> bool {
+fn is_inner_mark(text: &str, pieces: &[TextPiece], i: usize) -> bool {
     let mark = &pieces[i].range;
     let before = i.checked_sub(1).and_then(|before| pieces.get(before));
     let tight_before = before.is_some_and(|before| before.is_word && before.range.end == mark.start);

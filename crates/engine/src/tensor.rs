@@ -12,12 +12,12 @@ pub struct Tensor<T> {
     rows: usize,
     cols: usize,
     data: Arc<Storage<T>>,
-    panels: Option<Arc<Kept<T>>>,
+    panels: Option<Arc<KeptPanels<T>>>,
 }
 
 /// Copies of a weight in panels, for the product with it and for the pull to its input.
 #[derive(Debug)]
-pub(crate) struct Kept<T> {
+pub(crate) struct KeptPanels<T> {
     pub(crate) forward: Pack<T>,
     pub(crate) backward: Pack<T>,
 }
@@ -60,11 +60,11 @@ impl<T: Scalar> Tensor<T> {
     /// The same matrix, of which products may keep copies in a layout of their own, one forward and one for gradients, as
     /// far as the budget goes: faster, and to the bit the same.
     pub fn keeping_panels(self, budget: &Arc<PanelBudget>) -> Self {
-        let kept = Kept { forward: Pack::new(budget), backward: Pack::new(budget) };
+        let kept = KeptPanels { forward: Pack::new(budget), backward: Pack::new(budget) };
         Self { panels: Some(Arc::new(kept)), ..self }
     }
 
-    pub(crate) fn panels(&self) -> Option<&Kept<T>> {
+    pub(crate) fn panels(&self) -> Option<&KeptPanels<T>> {
         self.panels.as_deref()
     }
 

@@ -21,14 +21,14 @@ pub struct ExternalExplanation {
 #[derive(Debug, Clone, PartialEq)]
 enum Pieces {
     Tokens(Vec<String>, Vec<f64>),
-    Spans(Vec<Piece>),
+    Spans(Vec<ScoredPiece>),
     /// The text that was explained, its units, and its tokens for other units.
-    Report(Vec<String>, Vec<Piece>, Vec<Piece>),
+    Report(Vec<String>, Vec<ScoredPiece>, Vec<ScoredPiece>),
 }
 
 /// A piece of the text with its score.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-struct Piece {
+struct ScoredPiece {
     text: Option<String>,
     #[serde(default)]
     field: usize,
@@ -78,7 +78,7 @@ impl ExternalExplanation {
         let Attribution { subject, tokens, token_values, units, values, .. } = *attribution;
         same("values", values.len(), "units", units.len())?;
         same("token_values", token_values.len(), "tokens", tokens.len())?;
-        let units = units.into_iter().zip(values).map(|(unit, score)| Piece {
+        let units = units.into_iter().zip(values).map(|(unit, score)| ScoredPiece {
             text: Some(unit.text),
             field: unit.field,
             start: unit.start,
@@ -88,7 +88,7 @@ impl ExternalExplanation {
         let inside = tokens.into_iter().zip(token_values).filter(|(token, _)| !token.special);
         let tokens = inside.filter_map(|(token, score)| {
             let (field, start, end) = (token.field?, token.start?, token.end?);
-            Some(Piece { text: token.text, field, start, end, score })
+            Some(ScoredPiece { text: token.text, field, start, end, score })
         });
         let fields = subject.input.into_iter().map(|field| field.text).collect();
         let pieces = Pieces::Report(fields, units.collect(), tokens.collect());
@@ -148,7 +148,7 @@ fn own_tokens(encoded: &Encoded, tokens: &[String], scores: &[f64]) -> Result<Ve
     Ok(values)
 }
 
-fn spread(encoded: &Encoded, units: &[Unit], pieces: &[Piece]) -> Result<Vec<f64>> {
+fn spread(encoded: &Encoded, units: &[Unit], pieces: &[ScoredPiece]) -> Result<Vec<f64>> {
     let mut values = vec![0.0; units.len()];
     for (index, piece) in pieces.iter().enumerate() {
         let home = home(encoded, units, piece).map_err(|error| error.at(format!("units[{index}]")))?;
@@ -160,8 +160,8 @@ fn spread(encoded: &Encoded, units: &[Unit], pieces: &[Piece]) -> Result<Vec<f64
 }
 
 /// The unit that a piece belongs to; none where truncation took it.
-fn home(encoded: &Encoded, units: &[Unit], piece: &Piece) -> Result<Option<usize>> {
-    let Piece { text, field, start, end, .. } = piece;
+fn home(encoded: &Encoded, units: &[Unit], piece: &ScoredPiece) -> Result<Option<usize>> {
+    let ScoredPiece { text, field, start, end, .. } = piece;
     let whole = encoded.fields.get(*field).ok_or_else(|| {
         Error::Input(format!("field {field} does not exist; the text has {}", encoded.fields.len()))
     })?;

@@ -10,14 +10,14 @@ use std::sync::Arc;
 /// A finished forward run that can be read and run backward: pieces of its rows, in order.
 pub(crate) struct Done<T> {
     ctx: Arc<Context<T>>,
-    pieces: Vec<Piece<T>>,
+    pieces: Vec<PassPiece<T>>,
     logits: Vec<Logits>,
     outputs: Site,
     record: Record,
     before: Counts,
 }
 
-struct Piece<T> {
+struct PassPiece<T> {
     /// Its rows in the whole.
     rows: Range<usize>,
     finished: Finished<T>,
@@ -36,7 +36,7 @@ impl<T: Real> Done<T> {
         for finished in forward::in_pieces(ctx, network, rows, plan)? {
             let first = logits.len();
             logits.extend(finished.logits());
-            pieces.push(Piece { rows: first..logits.len(), finished });
+            pieces.push(PassPiece { rows: first..logits.len(), finished });
         }
         let outputs = network.sites().outputs()?;
         Ok(Self { ctx: ctx.clone(), pieces, logits, outputs, record: plan.record, before })
@@ -47,13 +47,13 @@ impl<T: Real> Done<T> {
         self.pieces.iter().all(|piece| piece.finished.finite())
     }
 
-    fn piece(&self, row: usize) -> Result<&Piece<T>> {
+    fn piece(&self, row: usize) -> Result<&PassPiece<T>> {
         let outside = || Error::Request(format!("row {row} of a pass over {}", self.logits.len()));
         self.pieces.iter().find(|piece| piece.rows.contains(&row)).ok_or_else(outside)
     }
 
     /// A single piece uses every thread inside its operations; several take one each.
-    fn on_pieces<R: Send>(&self, work: impl Fn(&Piece<T>) -> R + Sync + Send) -> Vec<R> {
+    fn on_pieces<R: Send>(&self, work: impl Fn(&PassPiece<T>) -> R + Sync + Send) -> Vec<R> {
         match &self.pieces[..] {
             [piece] => vec![self.ctx.install(|| work(piece))],
             pieces => self.ctx.map(pieces, work),
@@ -77,7 +77,7 @@ impl<T: Real> Done<T> {
     }
 }
 
-impl<T: Real> Piece<T> {
+impl<T: Real> PassPiece<T> {
     fn node(&self, site: Site) -> Result<NodeId> {
         let node = self.finished.kept.get(&site).and_then(|kept| kept.var.node);
         node.ok_or_else(|| Error::Request(format!("{site} was not kept, or does not depend on a kept site")))

@@ -7,7 +7,7 @@ use exegete_core::Scores;
 use exegete_core::report::{Chance, Edited, Edits};
 
 /// What became of the answer.
-pub(crate) struct Outcome {
+pub(crate) struct ChangedAnswer {
     /// `negative 98.7 % → positive 61.0 %`.
     pub(crate) answers: String,
     /// The target before and after, and how much was changed.
@@ -19,13 +19,13 @@ pub(crate) struct Outcome {
 }
 
 /// What a changed text does to the answer.
-pub(crate) fn outcome(edits: &Edits, edited: &Edited) -> Outcome {
+pub(crate) fn outcome(edits: &Edits, edited: &Edited) -> ChangedAnswer {
     let subject = &edits.subject;
     let answers = format!("{} → {}", decided(&subject.prediction), decided(&edited.prediction));
     let (before, after) = (figure(subject.value), figure(edited.value));
     let changes = count(edited.swaps.len(), "change");
     let figures = format!("{} {before} → {after}, {changes}", subject.target);
-    Outcome {
+    ChangedAnswer {
         answers,
         figures,
         left: left(edits, edited),

@@ -52,8 +52,9 @@ pub(crate) fn held(rule: &Rule) -> Vec<Marked<'_>> {
             Some(unit) if rule.conditions.contains(&unit) => Mark::Held,
             _ => Mark::Plain,
         };
-        let stretches =
-            pieces.iter().map(|piece: &crate::passage::Piece<'_>| Stretch::new(piece.text, mark(piece.unit)));
+        let stretches = pieces
+            .iter()
+            .map(|piece: &crate::passage::PassagePiece<'_>| Stretch::new(piece.text, mark(piece.unit)));
         Marked { name, stretches: stretches.collect() }
     };
     passages(&rule.subject.input, &rule.units).into_iter().map(passage).collect()

@@ -8,12 +8,12 @@ pub(crate) struct Passage<'a> {
     /// The name of the field.
     pub(crate) name: &'a str,
     /// The text in order; put together they are the field.
-    pub(crate) pieces: Vec<Piece<'a>>,
+    pub(crate) pieces: Vec<PassagePiece<'a>>,
 }
 
 /// A stretch of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct PassagePiece<'a> {
     /// The text that the stretches lie in.
     pub(crate) text: &'a str,
     /// Which unit it is; none between units.
@@ -29,7 +29,7 @@ pub(crate) fn passages<'a>(input: &'a [Field], units: &'a [UnitText]) -> Vec<Pas
     let homeless = units.iter().enumerate().filter(|(_, unit)| unit.field >= input.len());
     let pieces: Vec<_> = homeless
         .flat_map(|(index, unit)| {
-            [Piece { text: &unit.text, unit: Some(index) }, Piece { text: " ", unit: None }]
+            [PassagePiece { text: &unit.text, unit: Some(index) }, PassagePiece { text: " ", unit: None }]
         })
         .collect();
     if !pieces.is_empty() {
@@ -39,7 +39,7 @@ pub(crate) fn passages<'a>(input: &'a [Field], units: &'a [UnitText]) -> Vec<Pas
 }
 
 /// Units that overlap keep what the one before left over; a unit outside the text has no piece.
-fn cut<'a>(text: &'a str, field: usize, units: &[UnitText]) -> Vec<Piece<'a>> {
+fn cut<'a>(text: &'a str, field: usize, units: &[UnitText]) -> Vec<PassagePiece<'a>> {
     let mut order: Vec<_> = units.iter().enumerate().filter(|(_, unit)| unit.field == field).collect();
     order.sort_by_key(|(_, unit)| unit.start);
     let mut pieces = Vec::new();
@@ -51,13 +51,13 @@ fn cut<'a>(text: &'a str, field: usize, units: &[UnitText]) -> Vec<Piece<'a>> {
             continue;
         }
         if !between.is_empty() {
-            pieces.push(Piece { text: between, unit: None });
+            pieces.push(PassagePiece { text: between, unit: None });
         }
-        pieces.push(Piece { text: own, unit: Some(index) });
+        pieces.push(PassagePiece { text: own, unit: Some(index) });
         done = unit.end;
     }
     if let Some(rest) = text.get(done..).filter(|rest| !rest.is_empty()) {
-        pieces.push(Piece { text: rest, unit: None });
+        pieces.push(PassagePiece { text: rest, unit: None });
     }
     pieces
 }

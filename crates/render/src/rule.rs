@@ -6,7 +6,7 @@ use exegete_core::Field;
 use exegete_core::report::{Bounded, Rule, RuleStep};
 
 /// A piece of a sentence.
-pub(crate) struct Part {
+pub(crate) struct SentencePart {
     /// The words of the piece.
     pub(crate) text: String,
     /// Whose words they are.
@@ -45,8 +45,8 @@ pub(crate) struct Examples<'a> {
 }
 
 /// If … then ….
-pub(crate) fn sentence(rule: &Rule) -> Vec<Part> {
-    let part = |text: &str, words| Part { text: text.to_owned(), words };
+pub(crate) fn sentence(rule: &Rule) -> Vec<SentencePart> {
+    let part = |text: &str, words| SentencePart { text: text.to_owned(), words };
     let mut parts = Vec::new();
     let last = rule.conditions.len().saturating_sub(1);
     for (index, unit) in rule.conditions.iter().enumerate() {
@@ -183,7 +183,7 @@ mod tests {
                 "if the text holds *great*, the answer stays =positive= in 97.1 % of the texts tried",
             ),
         ] {
-            let shown = |part: &Part| match part.words {
+            let shown = |part: &SentencePart| match part.words {
                 Words::Ours => part.text.clone(),
                 Words::Condition => format!("*{}*", part.text),
                 Words::Answer => format!("={}=", part.text),

@@ -9,7 +9,7 @@ const TWO_SIDED: f64 = 1.96;
 
 /// A unit in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TiedUnit {
     /// Which unit, by its place among all.
     pub(crate) unit: usize,
     /// Its rank, from 1 for the highest score.
@@ -18,7 +18,7 @@ pub(crate) struct Place {
     pub(crate) tied: bool,
 }
 
-impl Place {
+impl TiedUnit {
     /// The rank, with a sign where it could as well be a neighbour's.
     pub(crate) fn label(self) -> String {
         if self.tied { format!("≈{}", self.rank) } else { self.rank.to_string() }
@@ -33,12 +33,12 @@ pub(crate) fn reach(error: f64) -> f64 {
 /// Units by the size of their score. Two sizes are tied where they differ by no more than 1.96·√(e₁² + e₂²); without
 /// standard errors none are. A rank is shared by the first that has it and all after it that are tied with that one, not
 /// by chains of neighbours: those would tie the strongest to the weakest.
-pub(crate) fn places(attribution: &Attribution) -> Vec<Place> {
+pub(crate) fn places(attribution: &Attribution) -> Vec<TiedUnit> {
     let Attribution { units, values, errors, .. } = attribution;
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<TiedUnit> = Vec::new();
     let mut first = 0;
     for unit in ranked(values).into_iter().filter(|unit| *unit < units.len()) {
-        let tied = |with: &Place| within_errors(values, errors, with.unit, unit);
+        let tied = |with: &TiedUnit| within_errors(values, errors, with.unit, unit);
         if !places.get(first).is_some_and(tied) {
             first = places.len();
         }
@@ -46,7 +46,7 @@ pub(crate) fn places(attribution: &Attribution) -> Vec<Place> {
         if let Some(above) = places.last_mut().filter(|_| neighbour) {
             above.tied = true;
         }
-        places.push(Place { unit, rank: first + 1, tied: neighbour });
+        places.push(TiedUnit { unit, rank: first + 1, tied: neighbour });
     }
     places
 }
@@ -57,7 +57,7 @@ fn within_errors(values: &[f64], errors: &[f64], above: usize, below: usize) -> 
 }
 
 /// Says how many units are not listed, and how many of them cannot be told from the last that is; empty where none is.
-pub(crate) fn left_out(places: &[Place], listed: usize) -> String {
+pub(crate) fn left_out(places: &[TiedUnit], listed: usize) -> String {
     let Some((shown, rest)) = places.split_at_checked(listed).filter(|(_, rest)| !rest.is_empty()) else {
         return String::new();
     };

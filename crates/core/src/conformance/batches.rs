@@ -5,7 +5,7 @@ use crate::{Array, Logits, Open, Plan, Result, Row, Rules};
 /// A text alone, among many others and in reverse order gives the same logits and gradients.
 pub(super) fn do_not_matter(ground: &Ground, tally: &mut Tally) -> Result<()> {
     let alone = ground.rows.iter().map(|row| Ok(run(ground.fast, std::slice::from_ref(row))?.swap_remove(0)));
-    let alone = alone.collect::<Result<Vec<Outcome>>>()?;
+    let alone = alone.collect::<Result<Vec<BatchOutcome>>>()?;
     // Whole rounds, so that the first and the last row are different texts.
     let texts = ground.rows.len();
     let order: Vec<usize> = (0..ground.batch_rows.next_multiple_of(texts)).map(|i| i % texts).collect();
@@ -35,15 +35,15 @@ pub(super) fn same_bits(ground: &Ground, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-struct Outcome {
+struct BatchOutcome {
     logits: Logits,
     gradient: Array,
 }
 
-fn run(open: &dyn Open, rows: &[Row]) -> Result<Vec<Outcome>> {
+fn run(open: &dyn Open, rows: &[Row]) -> Result<Vec<BatchOutcome>> {
     let wrt = [open.sites().words()?];
     let pass = open.forward(rows, &Plan::gradient(wrt))?;
     let gradients = pass.backward(&seeds(&*pass), &wrt, Rules::Gradient)?.into_iter().flatten();
-    let outcome = |(logits, gradient): (&Logits, Array)| Outcome { logits: logits.clone(), gradient };
+    let outcome = |(logits, gradient): (&Logits, Array)| BatchOutcome { logits: logits.clone(), gradient };
     Ok(pass.logits().iter().zip(gradients).map(outcome).collect())
 }

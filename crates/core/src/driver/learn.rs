@@ -17,7 +17,7 @@ pub struct Supervised<'a> {
 }
 
 /// What a piece is handed to: its rows with their labels, and where they lie in the whole.
-type Piece<'a> = &'a mut dyn FnMut(Range<usize>, &[Row], &[Label]) -> Result<()>;
+type PieceVisit<'a> = &'a mut dyn FnMut(Range<usize>, &[Row], &[Label]) -> Result<()>;
 
 impl Driver {
     /// The loss of each row and the gradient of their sum, within the budget: see [`Learner::gradient`].
@@ -90,7 +90,7 @@ impl Driver {
         given: &Supervised<'_>,
         memory_bytes: usize,
         bytes_of: &dyn Fn(&Row) -> usize,
-        visit: Piece<'_>,
+        visit: PieceVisit<'_>,
     ) -> Result<()> {
         let (count, labels) = (given.rows.len(), given.labels);
         if count != labels.len() {

@@ -89,7 +89,7 @@ pub(crate) struct Weight<'a, R> {
 
 /// A part of w: `length` inner elements from `start` on, `width` columns from `column` on.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct WeightPart {
     pub(super) start: usize,
     pub(super) length: usize,
     pub(super) column: usize,
@@ -121,13 +121,13 @@ impl<'a, R: Lanes> Weight<'a, R> {
     }
 
     /// The part of one panel.
-    pub(super) fn part(self, start: usize, column: usize, last: usize) -> Part {
+    pub(super) fn part(self, start: usize, column: usize, last: usize) -> WeightPart {
         let length = self.sweep().min(self.size.0 - start);
-        Part { start, length, column, width: self.columns().min(last - column) }
+        WeightPart { start, length, column, width: self.columns().min(last - column) }
     }
 
     /// Where a panel lies among all of them.
-    pub(super) fn offset(self, part: Part) -> usize {
+    pub(super) fn offset(self, part: WeightPart) -> usize {
         part.start * self.size.1.next_multiple_of(self.columns()) + part.column * part.length
     }
 
@@ -160,7 +160,7 @@ impl<'a, R: Lanes> Weight<'a, R> {
 /// Copies one part of a weight.
 struct Fill<'a, R> {
     weight: Weight<'a, R>,
-    part: Part,
+    part: WeightPart,
     panel: &'a mut [R],
 }
 
@@ -183,8 +183,8 @@ impl<R: Lanes> Weight<'_, R> {
     /// # Safety
     /// The part lies inside w, and `to` is writable for its length times [`Weight::columns`].
     #[inline(always)]
-    pub(super) unsafe fn fill<S: Simd>(self, simd: S, to: *mut R, part: Part) {
-        let Part { start, length, column, width } = part;
+    pub(super) unsafe fn fill<S: Simd>(self, simd: S, to: *mut R, part: WeightPart) {
+        let WeightPart { start, length, column, width } = part;
         let (columns, w) = (self.columns(), self.at(start, column));
         // Whole blocks of a weight whose columns are contiguous are turned; what is left goes one by one.
         let turns = self.row == 1 && columns.is_multiple_of(TURN);

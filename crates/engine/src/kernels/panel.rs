@@ -12,7 +12,7 @@ use super::lanes::Lanes;
 #[cfg(test)]
 use super::machine::Fault;
 use super::machine::{MOST_PANEL_BYTES, MOST_TILE_ROWS, RUN};
-use super::pack::{Part, Weight};
+use super::pack::{Weight, WeightPart};
 use super::registers::{Ahead, load, multiply, store};
 use pulp::{Simd, WithSimd};
 use std::mem::MaybeUninit;
@@ -87,7 +87,7 @@ impl<'a, R: Lanes> Columns<'a, R> {
 
     /// The part that is needed after one, as far as can be known; `last` where all rows have passed by it.
     #[inline(always)]
-    fn following(&self, part: Part, last: bool) -> Option<Part> {
+    fn following(&self, part: WeightPart, last: bool) -> Option<WeightPart> {
         let (w, column) = (self.product.w, part.column + self.product.w.columns());
         let start = if last { part.start + part.length } else { part.start };
         if column < self.columns.end {
@@ -160,8 +160,8 @@ impl<R: Lanes> Panels<'_, R> {
         &self,
         simd: S,
         panel: *const R,
-        part: Part,
-        next: Option<Part>,
+        part: WeightPart,
+        next: Option<WeightPart>,
         rows: Range<usize>,
     ) {
         let tiles = rows.len().div_ceil(self.w.blocking.tile_rows.min(MOST_TILE_ROWS));
@@ -200,7 +200,7 @@ impl<R: Lanes> Panels<'_, R> {
         &self,
         simd: S,
         panel: *const R,
-        part: Part,
+        part: WeightPart,
         row: usize,
         ahead: Ahead<R>,
     ) {
@@ -255,7 +255,7 @@ impl<R: Lanes> Panels<'_, R> {
 
     /// A tile's share of the next panel, or of what it will be copied from.
     #[inline(always)]
-    fn ahead(&self, part: Part, next: Option<Part>, (tile, tiles): (usize, usize)) -> Ahead<R> {
+    fn ahead(&self, part: WeightPart, next: Option<WeightPart>, (tile, tiles): (usize, usize)) -> Ahead<R> {
         let (size, row_bytes) = (size_of::<R>(), self.w.columns() * size_of::<R>());
         // Under few rows of kept panels asking takes longer than the arithmetic.
         let next = next.filter(|_| self.kept.is_none() || self.rows >= LEAST_ROWS_AHEAD);

@@ -16,7 +16,7 @@ use crate::scalar::Scalar;
 use crate::tensor::Tensor;
 use cells::Row;
 use rayon::prelude::*;
-use schedule::{Part, Schedule};
+use schedule::{Schedule, SequencePart};
 
 /// What a recurrence is computed from.
 pub(crate) struct Inputs<'a, T> {
@@ -66,7 +66,7 @@ pub(crate) fn forward<T: Scalar>(
     let mut hidden = ctx.buffer(rows * width);
     let mut cells = (cell == RecurrentCell::Lstm).then(|| ctx.buffer(rows * width));
     let mut gates = keep.then(|| ctx.buffer(rows * kept_width));
-    let pack = Kept::new(inputs.weight, false);
+    let pack = StepPanels::new(inputs.weight, false);
     {
         let mut hidden = split(&schedule, hidden.slice_mut(), width);
         let mut cells = cells.as_mut().map(|cells| split(&schedule, cells.slice_mut(), width));
@@ -106,12 +106,12 @@ fn check<T: Scalar>(recurrence: &Recurrence, inputs: &Inputs<'_, T>) {
 }
 
 /// Panels of the weight: its own, or some for the length of one run, because every step multiplies by it.
-enum Kept<'a, T> {
+enum StepPanels<'a, T> {
     Own(&'a Pack<T>),
     Run(Pack<T>),
 }
 
-impl<'a, T: Scalar> Kept<'a, T> {
+impl<'a, T: Scalar> StepPanels<'a, T> {
     fn new(weight: &'a Tensor<T>, backward: bool) -> Self {
         match weight.panels() {
             Some(panels) => Self::Own(if backward { &panels.backward } else { &panels.forward }),
@@ -170,7 +170,7 @@ fn in_token_order<T: Scalar>(
 /// The first states of a part's sequences \[n, H\]: the hidden ones, or the cells.
 fn first_states<T: Scalar>(
     ctx: &Context<T>,
-    part: &Part,
+    part: &SequencePart,
     start: Option<&Tensor<T>>,
     (vector, width): (usize, usize),
 ) -> Buffer<T> {
@@ -190,7 +190,7 @@ fn first_states<T: Scalar>(
 
 /// The memory that one part uses on its way forward.
 struct Forward<'a, T> {
-    part: &'a Part,
+    part: &'a SequencePart,
     /// The token of each row.
     tokens: &'a [usize],
     hidden: &'a mut [T],

@@ -18,7 +18,7 @@ use place::SiteChoice;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rows::{Classed, chosen, classed};
-use search::{Aim, Effect, Scored, Search, sample};
+use search::{Aim, Effect, Scored, TriggerSearch, sample};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -187,7 +187,7 @@ impl Triggers {
     fn look<'e>(
         &self,
         corpus: &Corpus<'e>,
-        search: &Search<'_>,
+        search: &TriggerSearch<'_>,
         train: &Classed<'e>,
         test: &Classed<'e>,
         start: u32,
@@ -307,7 +307,7 @@ impl CorpusMethod for Triggers {
         let start = vocabulary.id(&frequent).filter(|id| words.contains(id)).unwrap_or(words[0]);
         let mut found = Vec::new();
         for aim in self.aims(corpus.model, &train, &test)? {
-            let search = Search {
+            let search = TriggerSearch {
                 model: corpus.model,
                 open,
                 driver: corpus.driver,

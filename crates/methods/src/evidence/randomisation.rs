@@ -55,7 +55,7 @@ fn judged(last: &Randomisation, tokens: usize) -> Judged {
 
 /// What becomes random in one step.
 #[derive(Debug, PartialEq)]
-struct Part {
+struct RandomPart {
     name: String,
     /// Parts draw from streams of their own, so that one more layer changes nothing in the others.
     stream: u64,
@@ -113,8 +113,8 @@ const HEAD: u64 = 2;
 
 /// The groups as parts in the order of computation. All weights that layers share are one part: a change to one set
 /// already reaches many layers.
-fn parts(groups: Vec<ParameterGroup>) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+fn parts(groups: Vec<ParameterGroup>) -> Vec<RandomPart> {
+    let mut parts: Vec<RandomPart> = Vec::new();
     let mut layers = 0;
     for ParameterGroup { name, kind, mut parameters } in groups {
         let (name, stream) = match kind {
@@ -128,14 +128,18 @@ fn parts(groups: Vec<ParameterGroup>) -> Vec<Part> {
         };
         match parts.last_mut().filter(|last| (last.stream, stream) == (SHARED, SHARED)) {
             Some(last) => last.parameters.append(&mut parameters),
-            None => parts.push(Part { name, stream, parameters }),
+            None => parts.push(RandomPart { name, stream, parameters }),
         }
     }
     parts.iter_mut().for_each(|part| part.parameters.sort_unstable());
     parts
 }
 
-fn random_parameters(job: &Question<'_>, learner: &dyn Learner, part: &Part) -> Result<Vec<(String, Array)>> {
+fn random_parameters(
+    job: &Question<'_>,
+    learner: &dyn Learner,
+    part: &RandomPart,
+) -> Result<Vec<(String, Array)>> {
     let mut random = Stream::Parameters.random(job.seed, part.stream);
     let replaced = |name: &String| {
         let Array { shape, data } = learner.parameter(name)?;
@@ -181,7 +185,7 @@ mod tests {
                 kind,
                 parameters: words(text),
             };
-            let expected = expected.iter().map(|&(name, stream, text)| Part {
+            let expected = expected.iter().map(|&(name, stream, text)| RandomPart {
                 name: name.into(),
                 stream,
                 parameters: words(text),

@@ -26,7 +26,7 @@ use choose::Choice;
 pub(super) use choose::Choose;
 use exegete_core::{Error, Result};
 use sample::Sampling;
-use search::{Found, Search, Size};
+use search::{FoundPicture, PictureSearch, Size};
 use std::collections::BTreeMap;
 
 /// The entry in the list of methods.
@@ -99,12 +99,12 @@ impl Lime {
         self.features == Features::Words
     }
 
-    fn search(&self, job: &Question<'_>, bag: &InterpretableFeatures) -> Result<Found> {
+    fn search(&self, job: &Question<'_>, bag: &InterpretableFeatures) -> Result<FoundPicture> {
         let size = match self.effort.samples {
             Some(samples) => Size::Fixed(samples),
             None => Size::Until(self.effort.tolerance, self.effort.budget),
         };
-        let search = Search { sampling: self.sampling, choice: self.choice, size };
+        let search = PictureSearch { sampling: self.sampling, choice: self.choice, size };
         let mut masked =
             PerturbedPredictions::new(&Question { units: bag.pieces.clone().into(), ..job.clone() });
         search.run(&mut bag.game(&mut masked), job.random(Stream::Lime))
@@ -145,7 +145,7 @@ impl Method for Lime {
             return Ok(RawAttribution::of(RawScores::Units(vec![0.0; job.units.len()]))
                 .note(Some("there is no word to hide".into())));
         }
-        let Found { picture, samples, whole, is_exact } = self.search(job, &bag)?;
+        let FoundPicture { picture, samples, whole, is_exact } = self.search(job, &bag)?;
         let values = bag.units(&job.units, &picture.weights, |weights| weights.iter().sum());
         let errors =
             bag.units(&job.units, &picture.errors, |errors| errors.iter().map(|e| e * e).sum::<f64>().sqrt());

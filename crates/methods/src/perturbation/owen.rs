@@ -53,7 +53,7 @@ pub(super) enum Order {
 }
 
 /// A search down a tree.
-pub(super) struct Search<'t> {
+pub(super) struct TreeSearch<'t> {
     tree: &'t Tree,
     branches: Vec<Branch>,
     order: Order,
@@ -69,7 +69,7 @@ pub(super) struct Estimate {
     pub(super) even: Vec<bool>,
 }
 
-impl<'t> Search<'t> {
+impl<'t> TreeSearch<'t> {
     pub(super) fn new(tree: &'t Tree, table: &Table<'_>, order: Order, random: ChaCha8Rng) -> Self {
         let all = |node| Branch {
             node,

@@ -2,7 +2,7 @@
 //! compute them best first as `shap.PartitionExplainer`, whose order and counting `samples=` follows.
 
 use super::game::{Game, ShapleyShares, Table};
-use super::owen::{Estimate, Order, Search};
+use super::owen::{Estimate, Order, TreeSearch};
 use super::tree::Tree;
 use crate::cost::all_sets;
 use crate::effort::{MOST_ROWS, SAMPLES};
@@ -121,7 +121,7 @@ pub fn shares(
 
 /// The whole tree, level by level.
 fn all(table: &mut Table<'_>, tree: &Tree, random: ChaCha8Rng) -> Result<Estimate> {
-    let mut search = Search::new(tree, table, Order::Sides, random);
+    let mut search = TreeSearch::new(tree, table, Order::Sides, random);
     loop {
         let waiting = search.waiting();
         if waiting.is_empty() {
@@ -133,7 +133,7 @@ fn all(table: &mut Table<'_>, tree: &Tree, random: ChaCha8Rng) -> Result<Estimat
 
 /// Both contexts of every group, the largest gain first, a few at a time.
 fn best_first(table: &mut Table<'_>, tree: &Tree, rows: usize, random: ChaCha8Rng) -> Result<Estimate> {
-    let mut search = Search::new(tree, table, Order::Sides, random);
+    let mut search = TreeSearch::new(tree, table, Order::Sides, random);
     let mut left = rows.saturating_sub(2);
     loop {
         let mut waiting = search.waiting();
@@ -149,7 +149,7 @@ fn best_first(table: &mut Table<'_>, tree: &Tree, rows: usize, random: ChaCha8Rn
 /// One context of every group first, until the budget ends. The errors say how evenly words share, not how surely, so that
 /// no tolerance stops this.
 fn thrifty(table: &mut Table<'_>, tree: &Tree, budget: usize, random: ChaCha8Rng) -> Result<Estimate> {
-    let mut search = Search::new(tree, table, Order::Leads, random);
+    let mut search = TreeSearch::new(tree, table, Order::Leads, random);
     loop {
         let mut waiting = search.waiting();
         let least = waiting.first().map_or(0.0, |first| LESS * first.2);

@@ -30,10 +30,10 @@ impl AsRef<[u8]> for Buffer {
 
 /// The elements of one tensor in row-major order. Cloning is cheap.
 #[derive(Debug, Clone)]
-pub struct Values(Kept);
+pub struct Values(StoredValues);
 
 #[derive(Debug, Clone)]
-enum Kept {
+enum StoredValues {
     /// Only ever made of a range that can be viewed as f32.
     View {
         buffer: Arc<Buffer>,
@@ -45,8 +45,8 @@ enum Kept {
 impl AsRef<[f32]> for Values {
     fn as_ref(&self) -> &[f32] {
         match &self.0 {
-            Kept::View { buffer, bytes } => view((**buffer).as_ref(), bytes).unwrap_or_default(),
-            Kept::Copy(values) => values,
+            StoredValues::View { buffer, bytes } => view((**buffer).as_ref(), bytes).unwrap_or_default(),
+            StoredValues::Copy(values) => values,
         }
     }
 }
@@ -54,13 +54,13 @@ impl AsRef<[f32]> for Values {
 impl Values {
     /// Whether this is a slice of the memory map rather than a copy.
     pub fn is_mapped(&self) -> bool {
-        matches!(self.0, Kept::View { .. })
+        matches!(self.0, StoredValues::View { .. })
     }
 
     /// Numbers of this machine's own form; none where the range cannot be viewed as such.
     pub(super) fn view(buffer: &Arc<Buffer>, bytes: Range<usize>) -> Option<Self> {
         view((**buffer).as_ref(), &bytes)?;
-        Some(Self(Kept::View { buffer: Arc::clone(buffer), bytes }))
+        Some(Self(StoredValues::View { buffer: Arc::clone(buffer), bytes }))
     }
 
     /// None where the type is no floating point that we read.
@@ -70,7 +70,10 @@ impl Values {
         let copy = match entry.dtype {
             // The file is little-endian, and its tensors are aligned only if the header was padded.
             Dtype::F32 if cfg!(target_endian = "little") && view(file, &entry.bytes).is_some() => {
-                return Some(Self(Kept::View { buffer: Arc::clone(buffer), bytes: entry.bytes.clone() }));
+                return Some(Self(StoredValues::View {
+                    buffer: Arc::clone(buffer),
+                    bytes: entry.bytes.clone(),
+                }));
             }
             Dtype::F32 => bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
             Dtype::F64 => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b) as f32).collect(),
@@ -78,7 +81,7 @@ impl Values {
             Dtype::Bf16 => widen(bytes, bf16::from_le_bytes, |halves, out| halves.convert_to_f32_slice(out)),
             Dtype::Other(_) => return None,
         };
-        Some(Self(Kept::Copy(Arc::new(copy))))
+        Some(Self(StoredValues::Copy(Arc::new(copy))))
     }
 }
 

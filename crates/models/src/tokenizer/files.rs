@@ -20,13 +20,13 @@ use tokenizers::{
 };
 
 /// A tokenizer and the file it came from.
-pub(super) struct Found {
+pub(super) struct FoundTokenizer {
     pub(super) inner: Tokenizer,
     pub(super) place: String,
 }
 
 /// Opens whichever files are there, the newest shape first.
-pub(super) fn open(dir: &Path, settings: &TokenizerSettings) -> Result<Found> {
+pub(super) fn open(dir: &Path, settings: &TokenizerSettings) -> Result<FoundTokenizer> {
     let has = |name: &str| dir.join(name).exists();
     let (name, inner) = if has("tokenizer.json") {
         let path = dir.join("tokenizer.json");
@@ -38,7 +38,7 @@ pub(super) fn open(dir: &Path, settings: &TokenizerSettings) -> Result<Found> {
     } else {
         return Err(none(dir));
     };
-    Ok(Found { inner, place: dir.join(name).display().to_string() })
+    Ok(FoundTokenizer { inner, place: dir.join(name).display().to_string() })
 }
 
 fn none(dir: &Path) -> Error {

@@ -20,7 +20,7 @@ pub use words::{MARKERS, TARGET_VOCABULARY_FILE, VOCABULARY_FILE, WordTokenizer,
 use crate::config::Config;
 use crate::fault::fault;
 use exegete_core::{Encoded, Error, Example, Field, Result, Span, Token};
-use files::Found;
+use files::FoundTokenizer;
 use length::Cut;
 use settings::TokenizerSettings;
 use std::path::Path;
@@ -110,12 +110,12 @@ impl Tokenizer {
 
     /// A tokenizer from the text of a `tokenizer.json`, which messages call `place`.
     pub(crate) fn from_json(place: &str, text: &str, config: &Config) -> Result<Self> {
-        let found = Found { inner: files::whole(place, text)?, place: place.to_owned() };
+        let found = FoundTokenizer { inner: files::whole(place, text)?, place: place.to_owned() };
         Self::new(found, &TokenizerSettings::default(), config)
     }
 
-    fn new(found: Found, settings: &TokenizerSettings, config: &Config) -> Result<Self> {
-        let Found { inner, place } = found;
+    fn new(found: FoundTokenizer, settings: &TokenizerSettings, config: &Config) -> Result<Self> {
+        let FoundTokenizer { inner, place } = found;
         let token = |names: &[&str]| names.iter().find_map(|name| inner.token_to_id(name));
         let question = config.task().is_ok_and(|task| task.needs_pair());
         let tokenizer = Self {

@@ -3,7 +3,7 @@
 use crate::figures::{column_decimals, error, share, signed};
 use crate::markup::{Escaped, minus};
 use crate::scale::Scale;
-use crate::ties::{Place, left_out, places, reach};
+use crate::ties::{TiedUnit, left_out, places, reach};
 use exegete_core::report::Attribution;
 
 /// How many units are listed before the rest is only counted.
@@ -68,7 +68,7 @@ pub(super) fn bars(attribution: &Attribution) -> String {
     )
 }
 
-fn row(attribution: &Attribution, place: Place, scale: Scale, axis: &Axis) -> String {
+fn row(attribution: &Attribution, place: TiedUnit, scale: Scale, axis: &Axis) -> String {
     let Attribution { units, values, errors, .. } = attribution;
     let (value, own) = (values[place.unit], errors.get(place.unit).copied());
     let decimals = column_decimals(scale.largest());

@@ -202,7 +202,7 @@ fn plain(input: &[Field]) -> impl Iterator<Item = String> {
 fn heated(attribution: &Attribution) -> impl Iterator<Item = String> {
     let scale = Scale::new(&attribution.values);
     passages(&attribution.subject.input, &attribution.units).into_iter().map(move |passage| {
-        let piece = |piece: &crate::passage::Piece<'_>| {
+        let piece = |piece: &crate::passage::PassagePiece<'_>| {
             let value = piece.unit.and_then(|unit| attribution.values.get(unit)).copied();
             let text = Escaped(piece.text);
             match value.and_then(|value| heat::ground(scale.strength(value))) {

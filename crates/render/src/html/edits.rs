@@ -1,7 +1,7 @@
 //! Changes of a text, each with what the model says then.
 
 use super::{marked, tied};
-use crate::edits::{Outcome, closer, lines, outcome};
+use crate::edits::{ChangedAnswer, closer, lines, outcome};
 use crate::figures::count;
 use crate::marked::changed;
 use crate::markup::Escaped;
@@ -36,7 +36,7 @@ pub(super) fn edits(edits: &Edits, provenance: &Provenance) -> String {
 
 /// The best is shown whole; of the others, what stands around the changes. The numbers of every class are a hover away.
 fn edited(edits: &Edits, index: usize, edited: &Edited) -> String {
-    let Outcome { answers, figures, left, missed } = outcome(edits, edited);
+    let ChangedAnswer { answers, figures, left, missed } = outcome(edits, edited);
     let number = if edits.found.len() > 1 { format!("{}. ", index + 1) } else { String::new() };
     let (class, sign) = if edited.reached { ("reached", "✓") } else { ("missed", "✗") };
     let missed =

@@ -2,7 +2,7 @@
 
 use crate::figures::{column_decimals, error, share, signed};
 use crate::markup::{Escaped, minus};
-use crate::passage::{Piece, passages as of};
+use crate::passage::{PassagePiece, passages as of};
 use crate::scale::Scale;
 use crate::sense::{SharedSense, exceptions, explained, without_sign};
 use exegete_core::report::Attribution;
@@ -30,7 +30,7 @@ pub(super) fn passages(attribution: &Attribution) -> String {
 }
 
 /// Weak units have a number but no ground.
-fn piece(piece: &Piece<'_>, attribution: &Attribution, scale: Scale) -> String {
+fn piece(piece: &PassagePiece<'_>, attribution: &Attribution, scale: Scale) -> String {
     let text = Escaped(piece.text);
     let Some(unit) = piece.unit else { return text.to_string() };
     let value = attribution.values.get(unit).copied().unwrap_or(f64::NAN);

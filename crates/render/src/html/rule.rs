@@ -5,7 +5,7 @@ use super::{marked, tied};
 use crate::figures::{count, interval, percent};
 use crate::marked::{example, held};
 use crate::markup::Escaped;
-use crate::rule::{Examples, Measure, Part, STEP_HEADS, Words, examples, measures, sentence, step};
+use crate::rule::{Examples, Measure, STEP_HEADS, SentencePart, Words, examples, measures, sentence, step};
 use exegete_core::report::{Bounded, Provenance, Rule, RuleStep};
 
 /// How many texts of each kind are shown.
@@ -13,7 +13,7 @@ const LISTED: usize = 10;
 
 pub(super) fn rule(rule: &Rule, provenance: &Provenance) -> String {
     let subject = &rule.subject;
-    let part = |Part { text, words }: Part| match words {
+    let part = |SentencePart { text, words }: SentencePart| match words {
         Words::Ours => tied(&text),
         Words::Condition => format!("<mark><bdi>{}</bdi></mark>", Escaped(&text)),
         Words::Answer => format!("<b><bdi>{}</bdi></b>", Escaped(&text)),

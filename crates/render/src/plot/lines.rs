@@ -10,7 +10,7 @@ use crate::markup::minus;
 use exegete_core::report::Picture;
 
 /// Points of one series at one place.
-type Place = (f64, Vec<Reach>);
+type PointsAt = (f64, Vec<Reach>);
 
 /// A line goes through the mean where a series has several rows at one place; each of them has a mark.
 pub(super) fn draw(picture: &Picture, points: &[Point]) -> Option<Plot> {
@@ -54,10 +54,10 @@ pub(super) fn draw(picture: &Picture, points: &[Point]) -> Option<Plot> {
     Some(Plot { title: String::new(), width: WIDTH, height: frame.height(), body, notes })
 }
 
-fn places(points: impl Iterator<Item = (f64, Reach)>) -> Vec<Place> {
+fn places(points: impl Iterator<Item = (f64, Reach)>) -> Vec<PointsAt> {
     let mut points: Vec<(f64, Reach)> = points.collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<PointsAt> = Vec::new();
     for (x, y) in points {
         match places.last_mut().filter(|(last, _)| (*last - x).abs() < 1e-9) {
             Some((_, own)) => own.push(y),
@@ -67,7 +67,7 @@ fn places(points: impl Iterator<Item = (f64, Reach)>) -> Vec<Place> {
     places
 }
 
-fn drawn_series(series: usize, places: &[Place], frame: &Frame, aside: f64) -> String {
+fn drawn_series(series: usize, places: &[PointsAt], frame: &Frame, aside: f64) -> String {
     let mean = |own: &[Reach]| own.iter().map(|y| y.value / own.len() as f64).sum::<f64>();
     let line: Vec<(f64, f64)> = places.iter().map(|(x, own)| (x + aside, frame.y.at(mean(own)))).collect();
     let mut out = if line.len() > 1 { through(series, &line) } else { String::new() };

@@ -29,7 +29,7 @@ struct Spot<'a> {
 
 /// A stretch of the picture that is taken.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct TakenBox {
     left: f64,
     top: f64,
     right: f64,
@@ -91,11 +91,11 @@ fn words(spots: &[Spot<'_>], frame: &Frame) -> String {
     let (x, y) = (middle(|spot| spot.x), middle(|spot| spot.y));
     let mut order: Vec<&Spot<'_>> = spots.iter().filter(|spot| !spot.point.word.is_empty()).collect();
     order.sort_by(|a, b| (b.x - x).hypot(b.y - y).total_cmp(&(a.x - x).hypot(a.y - y)));
-    let mut taken: Vec<Place> = spots.iter().map(|spot| Place::around(spot.x, spot.y)).collect();
+    let mut taken: Vec<TakenBox> = spots.iter().map(|spot| TakenBox::around(spot.x, spot.y)).collect();
     let mut out = String::new();
     for spot in order.into_iter().take(WORDS) {
         let word = clipped(&crate::visible::visible(&spot.point.word), LETTERS, WIDEST);
-        let free = Place::beside(spot, width(&word, LETTERS))
+        let free = TakenBox::beside(spot, width(&word, LETTERS))
             .into_iter()
             .find(|place| place.inside(frame) && !taken.iter().any(|other| place.meets(other)));
         if let Some(place) = free {
@@ -106,7 +106,7 @@ fn words(spots: &[Spot<'_>], frame: &Frame) -> String {
     out
 }
 
-impl Place {
+impl TakenBox {
     /// The room that the mark of a point takes.
     fn around(x: f64, y: f64) -> Self {
         Self { left: x - 3.0, top: y - 3.0, right: x + 3.0, bottom: y + 3.0 }
@@ -147,7 +147,7 @@ mod tests {
     use exegete_core::report::Cell;
 
     /// Where the words of a picture stand and how wide they are.
-    fn places(body: &str) -> Vec<Place> {
+    fn places(body: &str) -> Vec<TakenBox> {
         let number = |text: &str, name: &str| {
             let at = text.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
             text[at..].split('"').next().unwrap().parse::<f64>().unwrap()
@@ -156,7 +156,7 @@ mod tests {
         let place = |text: &str| {
             let word = text.split('>').nth(1).unwrap().split('<').next().unwrap();
             let (left, bottom) = (number(text, "x"), number(text, "y") + 3.0);
-            Place { left, top: bottom - LETTERS - 2.0, right: left + width(word, LETTERS), bottom }
+            TakenBox { left, top: bottom - LETTERS - 2.0, right: left + width(word, LETTERS), bottom }
         };
         words.map(place).collect()
     }

@@ -41,7 +41,7 @@ pub(super) fn units(sheet: &mut Sheet, attribution: &Attribution) {
     let decimals = column_decimals(Scale::new(values).largest());
     let places = places(attribution);
     let listed = &places[..places.len().min(LISTED)];
-    let bar = |place: &crate::ties::Place| {
+    let bar = |place: &crate::ties::TiedUnit| {
         let (value, own) = (values[place.unit], errors.get(place.unit).copied());
         let told = own.map_or_else(String::new, |own| format!(" {}", error(own, decimals)));
         Bar {

@@ -1,7 +1,7 @@
 //! Changes of a text, each with what the model says then.
 
 use super::{Sheet, failures, head, marked};
-use crate::edits::{Outcome, lines, outcome};
+use crate::edits::{ChangedAnswer, lines, outcome};
 use crate::figures::count;
 use crate::marked::changed;
 use exegete_core::report::Edits;
@@ -14,7 +14,7 @@ pub(super) fn edits(sheet: &mut Sheet, edits: &Edits) {
     failures(sheet, &edits.verdict);
     sheet.told(&format!("goal: {}", edits.goal), 12.0);
     for (index, edited) in edits.found.iter().take(LISTED).enumerate() {
-        let Outcome { answers, figures, left, missed } = outcome(edits, edited);
+        let ChangedAnswer { answers, figures, left, missed } = outcome(edits, edited);
         let missed = if missed.is_empty() { String::new() } else { format!(", {missed}") };
         let sign = if edited.reached { "✓" } else { "✗" };
         sheet.skip(8.0);

@@ -3,7 +3,7 @@
 use super::marked;
 use super::paint::{Span, Tone};
 use super::screen::Screen;
-use crate::edits::{Outcome, lines, outcome};
+use crate::edits::{ChangedAnswer, lines, outcome};
 use crate::figures::count;
 use crate::marked::changed;
 use exegete_core::report::{Edited, Edits, Provenance};
@@ -38,7 +38,7 @@ pub(super) fn edits(screen: &mut Screen, edits: &Edits, provenance: &Provenance)
 
 /// The best is shown whole; of the others, what stands around the changes.
 fn edited(screen: &mut Screen, edits: &Edits, index: usize, edited: &Edited) {
-    let Outcome { answers, figures, left, missed } = outcome(edits, edited);
+    let ChangedAnswer { answers, figures, left, missed } = outcome(edits, edited);
     let number = if edits.found.len() > 1 { format!("{}. ", index + 1) } else { String::new() };
     let (sign, tone) = if edited.reached { ("✓ ", Tone::Plain) } else { ("✗ ", Tone::Failure) };
     let mut head = vec![Span::faint(number), Span::new(sign, tone), Span::strong(answers)];

@@ -2,7 +2,7 @@
 
 use super::paint::{Span, Tone};
 use super::screen::{Atom, Join, Screen};
-use crate::passage::{Passage, Piece, passages as of};
+use crate::passage::{Passage, PassagePiece, passages as of};
 use crate::scale::Scale;
 use crate::sense::{explained, without_sign};
 use crate::visible::runs_left;
@@ -67,7 +67,7 @@ fn atoms(passage: &Passage<'_>, values: &[f64], scale: Scale, colour: bool) -> V
 
 fn unit(
     atoms: &mut Vec<Atom>,
-    piece: &Piece<'_>,
+    piece: &PassagePiece<'_>,
     join: Join,
     value: f64,
     scale: Scale,

@@ -6,7 +6,7 @@ use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::figures::{count, interval};
 use crate::marked::{example, held};
-use crate::rule::{Examples, Part, STEP_HEADS, Words, examples, measures, sentence, step};
+use crate::rule::{Examples, STEP_HEADS, SentencePart, Words, examples, measures, sentence, step};
 use exegete_core::report::{Provenance, Rule};
 
 /// How many texts of each kind are shown.
@@ -16,7 +16,7 @@ pub(super) fn rule(screen: &mut Screen, rule: &Rule, provenance: &Provenance) {
     super::header(screen, &rule.subject, &crate::headline::asked_of(&rule.subject), provenance);
     super::verdict(screen, Some(&rule.verdict));
     screen.blank();
-    let quoted = |Part { text, words }: Part| match words {
+    let quoted = |SentencePart { text, words }: SentencePart| match words {
         Words::Ours => Span::plain(text),
         Words::Condition if screen.colour => Span::new(text, Tone::Held),
         Words::Condition => Span::plain(format!("“{text}”")),

@@ -5,7 +5,7 @@ use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::figures::{column_decimals, error, share, signed};
 use crate::scale::Scale;
-use crate::ties::{Place, left_out, places, reach};
+use crate::ties::{TiedUnit, left_out, places, reach};
 use exegete_core::report::Attribution;
 
 /// How many units are listed before the rest is only counted.
@@ -37,7 +37,7 @@ pub(super) fn top(screen: &mut Screen, attribution: &Attribution) {
     }
 }
 
-fn row(attribution: &Attribution, place: Place, scale: Scale) -> Vec<Span> {
+fn row(attribution: &Attribution, place: TiedUnit, scale: Scale) -> Vec<Span> {
     let Attribution { units, values, errors, .. } = attribution;
     let value = values[place.unit];
     let decimals = column_decimals(scale.largest());

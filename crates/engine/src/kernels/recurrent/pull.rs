@@ -1,8 +1,8 @@
 //! The way back through a recurrence.
 
 use super::cells::{self, Pull};
-use super::schedule::{Part, Schedule};
-use super::{Kept, States, each, first_states, in_token_order, kept, split};
+use super::schedule::{Schedule, SequencePart};
+use super::{States, StepPanels, each, first_states, in_token_order, kept, split};
 use crate::context::{Buffer, Context};
 use crate::gemm::{Product, View};
 use crate::kernels::pack::Pack;
@@ -34,8 +34,8 @@ pub(crate) fn backward<'a, T: Scalar>(
     ctx.count((rows, cell.gates() * width, width));
     let wide = kept(cell) * width;
     let schedule = &states.schedule;
-    let pack = Kept::new(weight, true);
-    let carries = |part: &Part| [0, 1].map(|vector| first_states(ctx, part, None, (vector, width)));
+    let pack = StepPanels::new(weight, true);
+    let carries = |part: &SequencePart| [0, 1].map(|vector| first_states(ctx, part, None, (vector, width)));
     let mut carried: Vec<[Buffer<T>; 2]> = schedule.parts.iter().map(carries).collect();
     let gates = Tensor::fill(ctx, rows, wide, |out| {
         let parts = schedule.parts.iter().zip(&mut carried).zip(split(schedule, out, wide));
@@ -113,7 +113,7 @@ impl<T: Scalar> Pulled<'_, T> {
 
 /// The memory that one part uses on its way back.
 struct Backward<'a, T> {
-    part: &'a Part,
+    part: &'a SequencePart,
     /// The cotangents of hidden states and cells that a step hands to the one before.
     carried: &'a mut [Buffer<T>; 2],
     out: &'a mut [T],

@@ -5,7 +5,7 @@ use crate::recurrent::Recurrence;
 /// together, right after those of the step before.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<SequencePart>,
     /// The row of each token.
     pub(super) rows: Vec<usize>,
     /// The token of each row.
@@ -14,7 +14,7 @@ pub(super) struct Schedule {
 
 /// Sequences that are computed together.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct SequencePart {
     /// The first row that it has, counted from 0.
     pub(super) first: usize,
     /// How many rows it has.
@@ -55,11 +55,11 @@ impl Schedule {
             }));
             steps.push(running);
         }
-        self.parts.push(Part { first, rows: self.tokens.len() - first, steps, sequences });
+        self.parts.push(SequencePart { first, rows: self.tokens.len() - first, steps, sequences });
     }
 }
 
-impl Part {
+impl SequencePart {
     /// The first row within the part of each step, and how many it has.
     pub(super) fn offsets(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> + '_ {
         let mut end = 0;

@@ -24,17 +24,17 @@ pub(super) struct Rows {
 pub(super) struct Labelled {
     pub(super) example: Example,
     label: Label,
-    place: Place,
+    place: RowOrigin,
 }
 
 /// Where a row comes from.
 #[derive(Clone)]
-struct Place {
+struct RowOrigin {
     file: Arc<str>,
     line: usize,
 }
 
-impl Place {
+impl RowOrigin {
     fn error(&self, what: impl std::fmt::Display) -> anyhow::Error {
         anyhow::anyhow!("{}: line {}: {what}", self.file, self.line)
     }
@@ -57,7 +57,7 @@ impl Rows {
         let mut dev = dev.transpose()?.unwrap_or_default();
         weigh(request, [&mut train, &mut dev])?;
         let labels = labels(request, task, &train)?;
-        let labelled = |rows: Vec<(Example, Place)>| {
+        let labelled = |rows: Vec<(Example, RowOrigin)>| {
             let mut bad = BadRows::default();
             let mut good = Vec::new();
             for (example, place) in rows {
@@ -148,7 +148,7 @@ pub(super) fn by_class(rows: Vec<Labelled>) -> Result<Vec<(Example, usize)>> {
 }
 
 /// The rows with their attention from outside, where it is given: the training rows' first.
-fn weigh(request: &TrainRequest, files: [&mut Vec<(Example, Place)>; 2]) -> Result<()> {
+fn weigh(request: &TrainRequest, files: [&mut Vec<(Example, RowOrigin)>; 2]) -> Result<()> {
     let Some(path) = request.small.weights.as_deref() else { return Ok(()) };
     let mut weights = WeightLines::open(path)?;
     for (example, _) in files.into_iter().flatten() {
@@ -158,7 +158,7 @@ fn weigh(request: &TrainRequest, files: [&mut Vec<(Example, Place)>; 2]) -> Resu
 }
 
 /// Every row of a file.
-fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Example, Place)>> {
+fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Example, RowOrigin)>> {
     let writes = request.small.writes();
     let [source, target] = if request.no_header { ["1", "2"] } else { SEQUENCE_TO_SEQUENCE.fields() };
     // Texts to leave out may stand one a line, which has no columns.
@@ -187,7 +187,7 @@ fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Ex
     if rows.is_empty() {
         bail!("{file}: holds no rows");
     }
-    let placed = |(line, example)| (example, Place { file: file.clone(), line });
+    let placed = |(line, example)| (example, RowOrigin { file: file.clone(), line });
     Ok(rows.into_iter().map(placed).collect())
 }
 
@@ -198,7 +198,7 @@ fn label_column(request: &TrainRequest) -> &str {
 }
 
 /// The classes: those on the command line, else the model's own where they cover the data, else those found.
-fn labels(request: &TrainRequest, task: &dyn Task, train: &[(Example, Place)]) -> Result<Vec<String>> {
+fn labels(request: &TrainRequest, task: &dyn Task, train: &[(Example, RowOrigin)]) -> Result<Vec<String>> {
     if request.small.writes() {
         return Ok(Vec::new());
     }

@@ -61,7 +61,7 @@ impl Aim {
 }
 
 /// Where and how a trigger is looked for.
-pub(super) struct Search<'s> {
+pub(super) struct TriggerSearch<'s> {
     pub(super) model: &'s dyn Model,
     pub(super) open: &'s dyn Open,
     pub(super) driver: &'s Driver,
@@ -105,7 +105,7 @@ pub(super) struct Effect {
     pub(super) keep: usize,
 }
 
-impl Search<'_> {
+impl TriggerSearch<'_> {
     /// Goes on from a trigger until rounds bring nothing more.
     pub(super) fn run(
         &self,

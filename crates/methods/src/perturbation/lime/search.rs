@@ -24,14 +24,14 @@ pub(super) enum Size {
 
 /// How a picture is made.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Search {
+pub(super) struct PictureSearch {
     pub(super) sampling: Sampling,
     pub(super) choice: Choice,
     pub(super) size: Size,
 }
 
 /// A picture and the rows that it is made of.
-pub(super) struct Found {
+pub(super) struct FoundPicture {
     pub(super) picture: LocalLinearFit,
     /// How many, the whole text included.
     pub(super) samples: usize,
@@ -41,9 +41,9 @@ pub(super) struct Found {
     pub(super) is_exact: bool,
 }
 
-impl Search {
+impl PictureSearch {
     /// The picture of a game with at least one player.
-    pub(super) fn run(&self, game: &mut dyn Game, random: ChaCha8Rng) -> Result<Found> {
+    pub(super) fn run(&self, game: &mut dyn Game, random: ChaCha8Rng) -> Result<FoundPicture> {
         let words = game.players();
         let mut sample = Sample::new(words, self.sampling, random);
         let mut values = Vec::new();
@@ -58,7 +58,7 @@ impl Search {
             let imprecision = picture.imprecision();
             if imprecision <= tolerance || goal >= most || sample.is_complete() {
                 let (samples, whole) = (values.len(), values[0]);
-                return Ok(Found { picture, samples, whole, is_exact: sample.is_complete() });
+                return Ok(FoundPicture { picture, samples, whole, is_exact: sample.is_complete() });
             }
             goal = most.min(more(goal, imprecision, tolerance));
         }

@@ -4,7 +4,7 @@ use super::choose::{Choice, Choose};
 use super::picture::LocalLinearFit;
 use super::rows::Rows;
 use super::sample::{Sampling, Stratum, mass, nearness};
-use super::search::{Search, Size, USUAL};
+use super::search::{PictureSearch, Size, USUAL};
 use crate::perturbation::Game;
 use crate::perturbed::Set;
 use exegete_core::Result;
@@ -51,8 +51,8 @@ fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-const ADAPTIVE: Search =
-    Search { sampling: Sampling::Layers, choice: Choice::ALL, size: Size::Until(0.05, 2000) };
+const ADAPTIVE: PictureSearch =
+    PictureSearch { sampling: Sampling::Layers, choice: Choice::ALL, size: Size::Until(0.05, 2000) };
 
 /// The function of a recorded case.
 fn recorded(function: &Value) -> impl Fn(&[f64]) -> f64 {
@@ -152,7 +152,7 @@ fn redundant_words_hide_from_leave_one_out_only() {
 fn the_planted_word_comes_first() {
     for sampling in [Sampling::Layers, Sampling::Package] {
         let mut game = Formula::new(25, |x| 0.1 + 0.8 * x[17]);
-        let found = Search { sampling, ..ADAPTIVE }.run(&mut game, random(3)).unwrap();
+        let found = PictureSearch { sampling, ..ADAPTIVE }.run(&mut game, random(3)).unwrap();
         let weights = &found.picture.weights;
         assert!((weights[17] - 0.8).abs() < 0.02, "{weights:?}");
         assert!((0..25).all(|word| word == 17 || weights[word].abs() < 0.02), "{weights:?}");
@@ -179,7 +179,13 @@ fn games() -> Vec<(&'static str, Function)> {
 
 /// How often the expected weight lies within 1.96 standard errors, and within 1.96 of three quarters of them, over words and
 /// repetitions; and the mean number of rows.
-fn coverage(search: Search, f: &dyn Fn(&[f64]) -> f64, words: usize, times: u64, samples: f64) -> [f64; 3] {
+fn coverage(
+    search: PictureSearch,
+    f: &dyn Fn(&[f64]) -> f64,
+    words: usize,
+    times: u64,
+    samples: f64,
+) -> [f64; 3] {
     let mut game = Formula::new(words, f);
     let expected = population(&game, samples);
     let mut inside = [0; 2];
@@ -200,7 +206,7 @@ fn coverage(search: Search, f: &dyn Fn(&[f64]) -> f64, words: usize, times: u64,
 fn error_bars_hold_as_often_as_they_say() {
     for (name, f) in games() {
         for (sampling, samples) in [(Sampling::Layers, 80), (Sampling::Package, 400)] {
-            let search = Search { sampling, size: Size::Fixed(samples), ..ADAPTIVE };
+            let search = PictureSearch { sampling, size: Size::Fixed(samples), ..ADAPTIVE };
             let reference = if sampling == Sampling::Package { samples } else { USUAL };
             let [share, shorter, _] = coverage(search, &f, 8, 2000, reference as f64);
             println!("{name}, {sampling:?}, {samples} samples: {:.1} %", 100.0 * share);
@@ -215,7 +221,7 @@ fn error_bars_hold_as_often_as_they_say() {
 #[test]
 fn error_bars_after_stopping() {
     for (name, f) in games().into_iter().step_by(2) {
-        let search = Search { size: Size::Until(0.05, 1900), ..ADAPTIVE };
+        let search = PictureSearch { size: Size::Until(0.05, 1900), ..ADAPTIVE };
         let [share, _, rows] = coverage(search, &f, 11, 60, USUAL as f64);
         println!("{name}: {:.1} % with {rows:.0} rows", 100.0 * share);
         assert!(share > 0.91, "{name}: {share}");
@@ -229,7 +235,7 @@ fn fewer_rows_than_the_original() {
     for words in [12, 20] {
         for (name, f) in games() {
             let rows = |sampling| {
-                let search = Search { sampling, size: Size::Until(0.05, 20_000), ..ADAPTIVE };
+                let search = PictureSearch { sampling, size: Size::Until(0.05, 20_000), ..ADAPTIVE };
                 let mut game = Formula::new(words, &f);
                 for seed in 0..5 {
                     search.run(&mut game, random(seed)).unwrap();
