@@ -71,6 +71,13 @@ pub struct Text {
     pub effects: Option<TextEffects>,
 }
 
+impl Text {
+    /// How many units have scores; none where there was nothing to hide.
+    fn units(&self) -> Option<usize> {
+        self.measured.first().or(self.random.as_ref()).map(|measured| measured.values.len())
+    }
+}
+
 /// What is compared: explanations of the same texts, by name.
 #[derive(Debug, Clone)]
 pub struct MethodComparison<'a> {

@@ -11,7 +11,10 @@ pub(crate) fn share(hits: usize, trials: usize) -> Bounded {
     let middle = p + Z * Z / (2.0 * n);
     let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
     let bound = |x: f64| (x / (1.0 + Z * Z / n)).clamp(0.0, 1.0);
-    Bounded { value: p, low: bound(middle - half), high: bound(middle + half) }
+    // At the ends the two terms are equal, and rounding would leave a share of 5e-17.
+    let low = if hits == 0 { 0.0 } else { bound(middle - half) };
+    let high = if hits == trials { 1.0 } else { bound(middle + half) };
+    Bounded { value: p, low, high }
 }
 
 #[cfg(test)]
@@ -28,5 +31,8 @@ mod tests {
         check(10, 10, 0.722467, 1.0);
         check(3, 20, 0.052369, 0.360419);
         check(0, 0, 0.0, 1.0);
+        for trials in 1..200 {
+            assert_eq!((share(0, trials).low, share(trials, trials).high), (0.0, 1.0), "{trials}");
+        }
     }
 }

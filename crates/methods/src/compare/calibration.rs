@@ -54,8 +54,7 @@ pub(super) fn table(contest: &MethodComparison<'_>, judged: &[&Text]) -> Table {
 
 fn found(judged: &[&Text], drawn: impl Fn(usize) -> Vec<Outcome>) -> Vec<Drawn> {
     let one = |(at, text): (usize, &&Text)| {
-        let units = text.measured.first().or(text.random.as_ref())?.values.len();
-        Some(Drawn { units, outcomes: drawn(at) }).filter(|found| !found.outcomes.is_empty())
+        Some(Drawn { units: text.units()?, outcomes: drawn(at) }).filter(|found| !found.outcomes.is_empty())
     };
     judged.iter().enumerate().filter_map(one).collect()
 }

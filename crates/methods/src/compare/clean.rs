@@ -60,8 +60,8 @@ pub(super) fn table(contest: &MethodComparison<'_>, judged: &[&Text]) -> Option<
 
 fn rows(contest: &MethodComparison<'_>, judged: &[&Text], asked: &Asked<'_>) -> Vec<(String, Vec<Seen>)> {
     let seen = |text: &Text, outcome: Option<Outcome>| {
-        let units = text.effects.as_ref()?.values.len();
-        Some(Seen { units, outcome: outcome? })
+        // A text that is too short to show anything counts like any other: all rows have one denominator.
+        Some(Seen { units: text.units()?, outcome: outcome? })
     };
     let method = |place: usize| -> Vec<Seen> {
         judged.iter().filter_map(|text| seen(text, Outcome::of(text.measured.get(place)?))).collect()

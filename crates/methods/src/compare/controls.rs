@@ -55,6 +55,11 @@ pub(super) struct Outcome {
     pub(super) z: Option<f64>,
 }
 
+impl Outcome {
+    /// Of a text that is too short to tell any ranking from chance.
+    const UNDECIDED: Self = Self { clean: false, undecided: true, z: None };
+}
+
 /// Texts whose effects are known, with their random orders.
 pub(super) struct Asked<'t> {
     texts: &'t [&'t Text],
@@ -72,10 +77,10 @@ impl<'t> Asked<'t> {
         Self { texts, tests: texts.iter().map(test).collect(), seed }
     }
 
-    /// What the card says of so many draws of a control on one text; of one that is always the same, once.
+    /// What the card says of so many draws of a control on one text; of one that is always the same, once. Where the text is
+    /// too short to show anything, all are undecided, as the card of a method is.
     pub(super) fn outcomes(&self, control: Control, at: usize, draws: usize) -> Vec<Outcome> {
-        let Some((effects, orders)) = &self.tests[at] else { return Vec::new() };
-        let units = effects.values.len();
+        let Some(units) = self.texts[at].units() else { return Vec::new() };
         let stream = |kind: u64| Stream::Controls.random(self.seed, 2 * at as u64 + kind);
         let even = |random: &mut ChaCha8Rng| (0..units).map(|_| random.random::<f64>()).collect::<Vec<f64>>();
         let (scores, signed): (Vec<Vec<f64>>, bool) = match control {
@@ -108,6 +113,7 @@ impl<'t> Asked<'t> {
             Control::Other => self.texts[at].measured.first().is_none_or(|own| own.signed),
             _ => signed,
         };
+        let Some((effects, orders)) = &self.tests[at] else { return vec![Outcome::UNDECIDED; scores.len()] };
         scores.iter().map(|values| outcome(values, own, effects, orders)).collect()
     }
 }

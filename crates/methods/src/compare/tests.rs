@@ -268,3 +268,37 @@ fn error_rates_and_power_are_measured() {
     }
     assert!(cell("other", "draws") == Some(1200.0));
 }
+
+/// Texts of three words can show nothing: they count as not clean for methods and for controls alike.
+#[test]
+fn short_texts_are_undecided_in_every_row() {
+    let undecided = [("clean", 0.0), ("undecided", 1.0)].map(|(name, value)| (name.to_owned(), value));
+    let short = || {
+        let own = Measured { signed: true, values: vec![3.0, 1.0, 2.0], metrics: undecided.clone().into() };
+        Text { random: Some(own.clone()), ..text(vec![own]) }
+    };
+    let names = ["own".to_owned()];
+    let contest = MethodComparison { calibrate: true, ..contest(&names) };
+    let rates = |tables: &[Table], title: &str, heads: [&str; 2]| -> Vec<(Cell, Cell)> {
+        let table = tables.iter().find(|table| table.title == title).unwrap_or_else(|| panic!("no {title}"));
+        column(table, heads[0]).into_iter().zip(column(table, heads[1])).collect()
+    };
+    let all_short = tables(&contest, &[short(), short(), short()]);
+    let clean = rates(&all_short, "Clean cards", ["texts", "undecided"]);
+    assert_eq!(clean, vec![(Cell::Number(3.0), Cell::Number(1.0)); 5]);
+    let calibration = rates(&all_short, "calibration", ["texts", "undecided"]);
+    assert_eq!(
+        calibration,
+        vec![(Cell::Number(3.0), Cell::Number(1.0)); 6],
+        "no length of theirs is told apart"
+    );
+    let mixed: Vec<Text> = known(9).into_iter().chain([short()]).collect();
+    let tables = tables(&contest, &mixed);
+    for (texts, _) in rates(&tables, "Clean cards", ["texts", "clean"]) {
+        assert_eq!(texts, Cell::Number(10.0));
+    }
+    let table = tables.iter().find(|table| table.title == "calibration").unwrap();
+    let all = table.rows.iter().filter(|row| row[1] == Cell::Word("all".into()));
+    let texts: Vec<&Cell> = all.map(|row| &row[7]).collect();
+    assert_eq!(texts, vec![&Cell::Number(10.0); 6]);
+}

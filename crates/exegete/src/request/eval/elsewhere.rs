@@ -66,10 +66,9 @@ pub(super) fn fit(
     limited: bool,
 ) -> Result<Vec<Vec<ExternalScores>>> {
     files.iter().try_for_each(|file| file.counted(corpus, limited))?;
-    let open = model.require_open()?;
     let mut all = vec![Vec::with_capacity(files.len()); corpus.rows.len()];
     for (index, given) in all.iter_mut().enumerate().filter(|_| !files.is_empty()) {
-        let encoded = open.encode(&corpus.rows[index].1).with_context(|| corpus.place(index))?;
+        let encoded = model.encoded(&corpus.rows[index].1).with_context(|| corpus.place(index))?;
         let units = units.of(&encoded);
         for File { path, lines, signed, .. } in files {
             let found = &lines[index].1;

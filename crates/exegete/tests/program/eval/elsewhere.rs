@@ -137,3 +137,34 @@ fn wrong_arguments_and_files() {
     folder.write("texts.txt", "");
     assert_error(&folder.eval(&["--methods", "saliency"]), &["texts.txt", "holds no text"]);
 }
+
+/// A black box has words and no tokens: files of scores by place fit it, and without a file nothing of its inside is asked for.
+#[test]
+fn black_boxes_are_compared_and_calibrated() {
+    let folder = Folder::new();
+    folder.write(
+        "texts.txt",
+        "A warm and honest film about my city.\nNot one honest word in this thin plot.\n",
+    );
+    let model = r#"cmd: while IFS= read -r line; do case "$line" in *honest*) echo '{"scores":[[0.2,0.8]]}';; *) echo '{"scores":[[0.4,0.6]]}';; esac; done"#;
+    let input = folder.at("texts.txt");
+    let asked = ["eval", "--input", &input, "--model", model, "--batch", "1", "--methods", "leave_one_out"];
+    let asked = [&asked[..], &["--calibrate"]].concat();
+    let table = |report: &Value, name: &str| {
+        let tables = report["items"].as_array().unwrap();
+        tables.iter().find(|table| table["name"] == name).unwrap_or_else(|| panic!("no {name}")).clone()
+    };
+    let run = exegete(&[&asked[..], &["--format", "json"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert!(mean(&report, "leave_one_out", "comprehensiveness").as_f64().unwrap() > 0.1);
+    let random = table(&report, "calibration")["rows"][0].clone();
+    assert_eq!((&random[0], &random[1], &random[7]), (&json!("random"), &json!("all"), &json!(2.0)));
+    let word = json!({"units": [{"text": "honest", "start": 11, "end": 17, "score": 1.0}]});
+    let other = json!({"units": [{"text": "honest", "start": 8, "end": 14, "score": 1.0}]});
+    let given = format!("mine={}", folder.write("mine.jsonl", &format!("{word}\n{other}\n")));
+    let run = exegete(&[&asked[..], &["--explanations", &given, "--format", "json"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert!(mean(&report, "mine", "comprehensiveness").as_f64().unwrap() > 0.1);
+}
