@@ -14,7 +14,7 @@ use std::sync::Arc;
 const MARKED: [bool; 5] = [false, false, true, false, false];
 
 fn model() -> Arc<dyn Model> {
-    load(&golden::root().join("models/bert-sequence"), &LoadOptions::default()).unwrap()
+    load(&golden::root().join("bert-sequence"), &LoadOptions::default()).unwrap()
 }
 
 fn encoded() -> Encoded {

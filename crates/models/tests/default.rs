@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("default")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../default")
 }
 
 /// The probability of "positive" for each text.

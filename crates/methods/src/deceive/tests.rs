@@ -75,9 +75,9 @@ fn model(figures: &[f64], taus: &[f64]) -> Measurements {
 #[test]
 fn what_notices_is_what_lies_apart() {
     let honest: Vec<Measurements> =
-        [0.8, 0.82, 0.78].map(|own| model(&[own, own + 0.01], &[0.5, -0.5])).into();
+        [0.8, 0.82, 0.78].map(|own| model(&[own, own + 0.01], &[own - 0.3, -0.5])).into();
     let deceiving: Vec<Measurements> =
-        [0.1, 0.12, 0.08].map(|own| model(&[own, own + 0.01], &[0.4, -0.5])).into();
+        [0.1, 0.12, 0.08].map(|own| model(&[own, own + 0.01], &[own + 0.38, -0.5])).into();
     let rows = |honest: &[Measurements], deceiving: &[Measurements]| {
         let table = notices(honest, deceiving, 0);
         assert_eq!(table.columns, ["check", "honest", "deceived", "notices"]);
