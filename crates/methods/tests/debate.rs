@@ -108,6 +108,7 @@ fn a_planted_nan_is_noticed() {
         ("p", outputs, &OWN[..]),
         ("the farthest order", vec![farthest(&head)], &[0.197017]),
         ("all 120", vec![median], &[0.107158]),
+        ("JSD", vec![jensen_shannon(&[f64::NAN, 0.5], &OWN)], &[0.029142]),
     ] {
         let why = check(what, &found[..], expected, Of::Size(1.0), f64::MAX).unwrap_err();
         assert!(why.contains("NaN"), "{why}");

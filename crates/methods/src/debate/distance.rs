@@ -9,10 +9,10 @@ pub fn total_variation(p: &[f64], q: &[f64]) -> f64 {
 /// Half the divergence of each from their mean, from 0 to ln 2.
 pub fn jensen_shannon(p: &[f64], q: &[f64]) -> f64 {
     debug_assert_eq!(p.len(), q.len());
-    let term = |p: f64, mean: f64| if p > 0.0 { p * (p / mean).ln() } else { 0.0 };
+    let term = |p: f64, mean: f64| if p <= 0.0 { 0.0 } else { p * (p / mean).ln() };
     let sum: f64 = p.iter().zip(q).map(|(&p, &q)| term(p, 0.5 * (p + q)) + term(q, 0.5 * (p + q))).sum();
-    // Rounding can leave a sum of terms that cancel below nothing.
-    (0.5 * sum).max(0.0)
+    // Rounding can leave a sum of terms that cancel below nothing; what is no number stays none.
+    (0.5 * sum).clamp(0.0, f64::INFINITY)
 }
 
 /// The probabilities of logits.

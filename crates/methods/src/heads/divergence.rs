@@ -34,8 +34,8 @@ impl HeadDivergence {
                 for (b, sum) in (a + 1..self.heads).zip(&mut sums) {
                     let middle = row(a).iter().zip(row(b)).map(|(a, b)| 0.5 * (a + b));
                     // JSD = H(m) − (H(a) + H(b))/2, which rounding can leave below nothing.
-                    let jsd = (entropy(middle) - 0.5 * (entropies[a] + entropies[b])).max(0.0);
-                    *sum += share * jsd;
+                    let jsd = entropy(middle) - 0.5 * (entropies[a] + entropies[b]);
+                    *sum += share * jsd.clamp(0.0, f64::INFINITY);
                 }
             }
         }
@@ -61,7 +61,7 @@ impl HeadDivergence {
 }
 
 fn entropy(row: impl Iterator<Item = f32>) -> f64 {
-    row.map(f64::from).filter(|&p| p > 0.0).map(|p| -p * p.ln()).sum()
+    row.map(f64::from).filter(|&p| p > 0.0 || p.is_nan()).map(|p| -p * p.ln()).sum()
 }
 
 /// Classical scaling: points in the plane whose distances are near the given ones. W. Torgerson, *Multidimensional scaling: I*,

@@ -74,7 +74,7 @@ impl LayerNorms {
                 let alpha: Vec<f64> =
                     (0..heads).map(|h| f64::from(map[(h * tokens + i) * tokens + j])).collect();
                 let square: f64 = (0..heads).map(|h| alpha[h] * dot(&products[h], &alpha)).sum();
-                row[j] = square.max(0.0).sqrt();
+                row[j] = square.clamp(0.0, f64::INFINITY).sqrt();
             }
         }
         Self { lengths, merged }

@@ -158,9 +158,9 @@ impl HeadHabits {
     }
 }
 
-/// −Σ p ln p.
+/// −Σ p ln p; NaN where a weight is.
 fn entropy(row: impl Iterator<Item = f64>) -> f64 {
-    row.filter(|&p| p > 0.0).map(|p| -p * p.ln()).sum()
+    row.filter(|&p| p > 0.0 || p.is_nan()).map(|p| -p * p.ln()).sum()
 }
 
 /// Of one choice nothing can be broad.
