@@ -41,6 +41,7 @@ mod raw_attribution;
 #[cfg(test)]
 mod recorded;
 mod registry;
+mod rounding;
 pub mod rules;
 pub mod search;
 mod settings;
