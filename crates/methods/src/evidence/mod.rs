@@ -13,6 +13,7 @@ mod curves;
 mod equal;
 mod erasure;
 mod flip;
+mod head_randomisation;
 mod infidelity;
 #[cfg(test)]
 mod known;
@@ -52,6 +53,8 @@ const CHECKS: &[Check] = &[
     completeness::CANCELLING,
     chance::CHECK,
     comprehensiveness::CHECK,
+    // Measured after randomisation, which finds its number: the list is measured from its end.
+    head_randomisation::CHECK,
     randomisation::CHECK,
     sufficiency::CHECK,
     leave_one_out::CHECK,
