@@ -4,6 +4,7 @@ use crate::cost::afford;
 use crate::evidence::{Evidence, Level};
 use crate::question::{INPUT, words_or_input};
 use crate::registry::{Info, Method, SearchMethod};
+use crate::rounding::{ALL_ZERO, are_zero};
 use crate::{ConfiguredMethod, Normalise, PerturbedPredictions, Question, RawAttribution, RawScores};
 use exegete_core::report::{
     Attribution, Cell, Checks, Completeness, Item, ReluSwap, Sense, Subject, Table, TokenText, UnitText,
@@ -64,7 +65,13 @@ fn with_scores(
     let checks = Checks { completeness, swap: explained.swap.clone(), ..Checks::default() };
     let checks = evidence.check(level, &explained, Some(chosen), checks)?;
     let baseline_value = baseline_value(job, chosen, &explained, subject.value)?;
-    let nothing = checks.verdict.as_ref().is_some_and(|verdict| verdict.says_zero());
+    // Without a card the same floor holds.
+    let hidden = baseline_value.filter(|_| chosen.baselines().is_empty());
+    let nothing = match &checks.verdict {
+        Some(verdict) => verdict.says_zero(),
+        None => !values.is_empty() && are_zero(&values, hidden.into_iter().chain([subject.value])),
+    };
+    subject.notes.extend((nothing && checks.verdict.is_none()).then(|| ALL_ZERO.to_owned()));
     let factor = chosen.factor(&values);
     if chosen.normalise != Normalise::None {
         subject.params.insert(NORMALISED.into(), (1.0 / factor).into());
@@ -79,7 +86,7 @@ fn with_scores(
         token_values: by(tokens),
         units: UnitText::of(job.encoded(), &job.units),
         values: by(values),
-        errors: by(explained.unit_errors(job).unwrap_or_default()),
+        errors: by(explained.unit_errors(job).filter(|_| !nothing).unwrap_or_default()),
         baseline_value,
         checks,
     }));

@@ -12,7 +12,7 @@ pub use controls::TextEffects;
 pub use metrics::{Better, METRICS, MeasuredText, QualityMetric};
 
 use exegete_core::Units;
-use exegete_core::report::{Cell, Checks, Table};
+use exegete_core::report::{Cell, Checks, Item, Table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -94,18 +94,19 @@ pub struct MethodComparison<'a> {
 }
 
 /// One table of metrics, a row an explanation; where there are several, one of how far they agree; how many cards are clean,
-/// beside explanations that know nothing; and, where it is asked for, how often these get one.
-pub fn tables(contest: &MethodComparison<'_>, texts: &[Text]) -> Vec<Table> {
+/// beside explanations that know nothing; where it is asked for, how often these get one; and at last what it comes to.
+pub fn items(contest: &MethodComparison<'_>, texts: &[Text]) -> Vec<Item> {
     let judged: Vec<&Text> = texts.iter().filter(|text| !text.measured.is_empty()).collect();
     let mut tables = vec![scores(contest, texts, &judged)];
     if contest.names.len() > 1 {
         tables.push(agreement::table(contest, &judged));
     }
-    tables.extend(clean::table(contest, &judged));
+    let (clean, conclusion) = clean::table(contest, &judged).unzip();
+    tables.extend(clean);
     if contest.calibrate {
         tables.push(calibration::table(contest, &judged));
     }
-    tables
+    tables.into_iter().map(Item::Table).chain(conclusion.map(Item::Verdict)).collect()
 }
 
 fn scores(contest: &MethodComparison<'_>, texts: &[Text], judged: &[&Text]) -> Table {

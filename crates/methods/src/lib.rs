@@ -42,6 +42,7 @@ mod raw_attribution;
 #[cfg(test)]
 mod recorded;
 mod registry;
+mod rounding;
 pub mod rules;
 pub mod search;
 mod settings;

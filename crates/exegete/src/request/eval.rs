@@ -8,10 +8,10 @@ use super::{
     AddressOptions, HidingOptions, Listener, Notice, Resources, Stop, TextInput, check_stop, cost, hiding,
     model, needed, record, say_going_on, settings, unused,
 };
-use crate::methods::compare::{Cost, MethodComparison, RANDOM, Text, tables};
+use crate::methods::compare::{Cost, MethodComparison, RANDOM, Text, items};
 use crate::methods::evidence::Level;
 use crate::methods::{Baseline, ConfiguredMethod, ExternalScores, Request, SiteChoice, judge};
-use crate::report::{Item, Provenance, RecordedFile, Report, SCHEMA};
+use crate::report::{Provenance, RecordedFile, Report, SCHEMA};
 use crate::{Driver, Example, Model, Spent, Units};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
@@ -223,7 +223,7 @@ impl Evaluator<'_> {
         Ok(texts)
     }
 
-    /// The tables of what was measured.
+    /// The tables of what was measured, and at last what they come to.
     pub fn report(&self, texts: &[Text]) -> Report {
         let contest = MethodComparison {
             names: &self.names,
@@ -232,8 +232,7 @@ impl Evaluator<'_> {
             seed: self.request.seed,
             calibrate: self.request.calibrate,
         };
-        let items = tables(&contest, texts).into_iter().map(Item::Table).collect();
-        let items = record::warned(items, &*self.model);
+        let items = record::warned(items(&contest, texts), &*self.model);
         let request = record::recorded("eval", self.request, self.recorded.clone());
         Report { schema: SCHEMA.to_owned(), provenance: self.provenance(texts), request, items }
     }

@@ -32,20 +32,35 @@ fn what_no_word_moves_has_no_scores() {
         let item = explained(model, &["--method", method]);
         let failures = item["checks"]["verdict"]["failures"].clone();
         let all_zero = item["values"].as_array().unwrap().iter().all(|value| value == 0.0);
+        let tau = item["checks"]["leave_one_out"]["tau"].is_null();
+        assert_eq!(tau, all_zero, "{method}: the order of rounding agrees with nothing");
+        let sure = !item["notes"].to_string().contains("words act together") || !all_zero;
+        assert!(sure && (method != "lime" || item["params"]["r2"].is_null() == all_zero), "{item}");
         (failures.as_array().unwrap().iter().any(|failure| failure == zero), all_zero)
+    };
+    let says_alone = |model: &str, method: &str| {
+        let item = explained(model, &["--method", method, "--no-check"]);
+        let all_zero = item["values"].as_array().unwrap().iter().all(|value| value == 0.0);
+        let notes = item["notes"].as_array().cloned().unwrap_or_default();
+        let no_errors = item["errors"].as_array().is_none_or(Vec::is_empty);
+        assert!(no_errors || !all_zero, "{method}: no errors of rounding");
+        (notes.iter().any(|note| note == zero), all_zero)
     };
     for method in HIDING {
         for model in [CONSTANT, ROUNDING] {
             assert_eq!(says(model, method), (true, true), "{method} on {model}");
+            assert_eq!(says_alone(model, method), (true, true), "{method} on {model} without a card");
         }
         assert_eq!(says(HONEST, method), (false, false), "{method}: a word that counts is named");
+        assert_eq!(says_alone(HONEST, method), (false, false), "{method} without a card");
     }
 }
 
 #[test]
 fn no_bar_is_drawn_of_rounding() {
-    for (model, drawn) in [(ROUNDING, false), (HONEST, true)] {
-        let shown = |format: &str| on(model, &["--method", "lime", "--format", format]);
+    let card = ["default", "none"];
+    for (model, drawn, card) in card.iter().flat_map(|card| [(ROUNDING, false, card), (HONEST, true, card)]) {
+        let shown = |format: &str| on(model, &["--method", "lime", "--check", card, "--format", format]);
         let (text, page, picture) = (shown("text"), shown("html"), shown("svg"));
         for told in [&text, &page] {
             assert_eq!(told.contains("all scores are 0"), !drawn, "{told}");

@@ -25,6 +25,11 @@ fn a_fit_to_one_sample_explains_nothing() {
     let run = exegete(&["explain", TEXT, "--method", "lime", "--set", "samples=1", "--format", "json"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stdout.contains("\"r2\": null"), "{}", run.stdout);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let item = &report["items"][0];
+    assert!(item["errors"].as_array().is_none_or(Vec::is_empty), "{}", item["errors"]);
+    let note = "one sample is the whole text alone and fits nothing: these weights are a guess, and no error can be given";
+    assert_eq!(item["notes"][0], note);
 }
 
 #[test]

@@ -86,8 +86,17 @@ fn both_levels_in_every_format() {
         assert_snapshot(&format!("eval-{level}"), &exegete(&["show", &saved]), None);
     }
     for (format, told) in [
-        ("text", &["2 explanations on 2 texts", "Agreement", "± "][..]),
-        ("html", &["<table", "integrated_gradients", "±"]),
+        (
+            "text",
+            &[
+                "2 explanations on 2 texts",
+                "Agreement",
+                "± ",
+                "Clean cards, beside explanations",
+                "conclusion: ",
+            ][..],
+        ),
+        ("html", &["<table", "integrated_gradients", "±", "<svg", "<h1>conclusion: "]),
         (
             "csv",
             &[

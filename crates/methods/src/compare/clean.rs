@@ -4,7 +4,7 @@ use super::controls::{Asked, Control, Outcome};
 use super::{Measured, MethodComparison, RANDOM, Text};
 use crate::Stream;
 use crate::attacks::share::share;
-use exegete_core::report::{Bounded, Cell, Table};
+use exegete_core::report::{Bounded, Cell, Finding, Judgement, Picture, Shape, Table};
 use rand::RngExt;
 
 /// Lengths of texts in units that are told apart, with what they are called.
@@ -30,32 +30,123 @@ impl Outcome {
     }
 }
 
-/// One row an explanation and a control.
-pub(super) fn table(contest: &MethodComparison<'_>, judged: &[&Text]) -> Option<Table> {
+/// One row an explanation and a control, and what all of it comes to.
+pub(super) fn table(contest: &MethodComparison<'_>, judged: &[&Text]) -> Option<(Table, Judgement)> {
     let asked = Asked::of(judged, contest.seed);
     let rows = rows(contest, judged, &asked);
     let (_, random) = rows.iter().find(|(name, _)| name == RANDOM).filter(|(_, seen)| !seen.is_empty())?;
-    let most = clean(random).high;
-    let mut notes: Vec<String> = rows[..contest.names.len()]
+    let (of_random, own) = (clean(random), &rows[..contest.names.len()]);
+    let mut notes: Vec<String> = own
         .iter()
         .filter(|(_, seen)| !seen.is_empty())
-        .map(|(name, seen)| conclusion(name, seen, most, contest.seed))
+        .map(|(name, seen)| conclusion(name, seen, of_random.high, contest.seed))
         .collect();
     notes.push(
-        "clean: no finding failed and few random rankings do as well; undecided texts count as not clean; low, high: \
+        "clean: no finding failed and few random rankings do as well; undecided texts count as not clean; lower, upper: \
          95 % (Wilson; of z by resampling texts); by length in units"
             .to_owned(),
     );
-    let heads = ["method", "texts", "clean", "low", "high", "undecided", "z", "z low", "z high"];
+    let heads = ["method", "texts", "clean", "lower", "upper", "undecided", "z", "z low", "z high"];
     let heads = heads.into_iter().chain(LENGTHS.iter().map(|(name, ..)| *name));
-    Some(Table {
+    let table = Table {
         name: "clean".to_owned(),
         title: "Clean cards".to_owned(),
         columns: heads.map(str::to_owned).collect(),
         rows: rows.iter().map(|(name, seen)| cells(name, seen, contest.seed)).collect(),
         notes,
-        ..Table::default()
-    })
+        pictures: vec![shares()],
+    };
+    Some((table, comes_to(own, of_random, contest.seed)))
+}
+
+fn shares() -> Picture {
+    Picture {
+        title: "Clean cards, beside explanations that know nothing".to_owned(),
+        shape: Shape::Bars,
+        x: "method".to_owned(),
+        y: Some("clean".to_owned()),
+        y_title: Some("share of texts with a clean card, 95 %".to_owned()),
+        ..Picture::default()
+    }
+}
+
+/// What the rankings of an explanation come to over all texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Overall {
+    Better,
+    NotShown,
+    UpsideDown,
+}
+
+impl Overall {
+    /// By the mean z and its interval; a text that can show nothing has none.
+    fn of(z: Option<Bounded>) -> Self {
+        match z {
+            Some(z) if z.low > 0.0 => Self::Better,
+            Some(z) if z.high < 0.0 => Self::UpsideDown,
+            _ => Self::NotShown,
+        }
+    }
+}
+
+/// The whole comparison in two sentences: cards one by one, and all texts together.
+fn comes_to(own: &[(String, Vec<Seen>)], random: Bounded, seed: u64) -> Judgement {
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let own: Vec<&(String, Vec<Seen>)> = own.iter().filter(|(_, seen)| !seen.is_empty()).collect();
+    let shares: Vec<(&str, Bounded)> = own.iter().map(|(name, seen)| (name.as_str(), clean(seen))).collect();
+    let told = |more: bool| {
+        let some = shares.iter().filter(|(_, share)| (share.low > random.high) == more);
+        let one = |(name, share): &(&str, Bounded)| {
+            format!("{name} {} ({:.0} to {:.0})", percent(share.value), 100.0 * share.low, 100.0 * share.high)
+        };
+        some.map(one).collect::<Vec<_>>().join(", ")
+    };
+    let beside = format!("random rankings ({}, at most {})", percent(random.value), percent(random.high));
+    let cards = match [told(true), told(false)] {
+        [more, fewer] if more.is_empty() => format!("No more clean cards than {beside}: {fewer}."),
+        [more, fewer] if fewer.is_empty() => format!("More clean cards than {beside}: {more}."),
+        [more, fewer] => format!("More clean cards than {beside}: {more}; not more: {fewer}."),
+    };
+    let z = |seen: &[Seen]| seen.iter().filter_map(|seen| seen.outcome.z).collect::<Vec<f64>>();
+    let overall = own.iter().map(|(name, seen)| (name.as_str(), Overall::of(mean_z(&z(seen), seed))));
+    let overall: Vec<(&str, Overall)> = overall.collect();
+    let finding = |(name, share): &(&str, Bounded)| Finding {
+        check: format!("clean cards of {name}"),
+        measured: Some(share.low),
+        threshold: Some(random.high),
+        passed: Some(share.low > random.high),
+    };
+    let better = overall.iter().filter(|(_, found)| *found == Overall::Better).count();
+    let verdict = match better {
+        0 => "not_better_than_chance",
+        some if some == overall.len() => "better_than_chance",
+        _ => "some_better_than_chance",
+    };
+    let measured = "measured: the lower end of the share of clean cards; threshold: the upper end of that of random rankings";
+    Judgement {
+        name: "conclusion".to_owned(),
+        verdict: verdict.to_owned(),
+        sentences: vec![cards, over_all_texts(&overall)],
+        findings: shares.iter().map(finding).collect(),
+        notes: vec![measured.to_owned()],
+        ..Judgement::default()
+    }
+}
+
+/// What all texts together say of each explanation, which single short texts cannot.
+fn over_all_texts(overall: &[(&str, Overall)]) -> String {
+    let of = |kind: Overall| {
+        let some = overall.iter().filter(|(_, found)| *found == kind).map(|(name, _)| *name);
+        Some(some.collect::<Vec<_>>().join(", ")).filter(|names| !names.is_empty())
+    };
+    let parts = [
+        of(Overall::Better)
+            .map(|names| format!("better than chance at finding what moves the model: {names}")),
+        of(Overall::NotShown).map(|names| format!("not shown to be better: {names}")),
+        of(Overall::UpsideDown).map(|names| format!("upside down: {names}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("By mean z over all texts, {}.", parts.join("; "))
 }
 
 fn rows(contest: &MethodComparison<'_>, judged: &[&Text], asked: &Asked<'_>) -> Vec<(String, Vec<Seen>)> {

@@ -1,5 +1,7 @@
 use super::*;
-use exegete_core::report::{Completeness, Curve, Erasure, Flip, Infidelity, RankAgreement, UnitDrop};
+use exegete_core::report::{
+    Completeness, Curve, Erasure, Flip, Infidelity, Judgement, RankAgreement, UnitDrop,
+};
 
 fn drops(own: f64, reversed: f64, random: [f64; 2]) -> Option<Erasure> {
     let drop = |mean: f64| UnitDrop { values: vec![mean], mean };
@@ -31,6 +33,11 @@ fn weighed(tau: f64, p: f64) -> Option<RankAgreement> {
 fn text(measured: Vec<Measured>) -> Text {
     let random = Some(Measured::new(true, vec![0.5; 4], &Checks::default(), None));
     Text { truncated: false, cost: Cost::default(), measured, random, effects: None }
+}
+
+fn tables(contest: &MethodComparison<'_>, texts: &[Text]) -> Vec<Table> {
+    let table = |item| if let Item::Table(table) = item { Some(table) } else { None };
+    items(contest, texts).into_iter().filter_map(table).collect()
 }
 
 /// A column of the first table, by its head.
@@ -227,7 +234,7 @@ fn clean_cards_stand_beside_those_that_know_nothing() {
     assert_eq!(column(table, "8–14"), clean);
     assert_eq!(column(table, "5–7")[0], Cell::Empty);
     // Wilson: 40 of 40.
-    let Cell::Number(low) = column(table, "low")[0] else { panic!("a number") };
+    let Cell::Number(low) = column(table, "lower")[0] else { panic!("a number") };
     assert!((low - 0.912).abs() < 1e-3, "{low}");
     let told = &table.notes[0];
     assert!(
@@ -301,4 +308,41 @@ fn short_texts_are_undecided_in_every_row() {
     let all = table.rows.iter().filter(|row| row[1] == Cell::Word("all".into()));
     let texts: Vec<&Cell> = all.map(|row| &row[7]).collect();
     assert_eq!(texts, vec![&Cell::Number(10.0); 6]);
+}
+
+#[test]
+fn a_comparison_ends_with_its_conclusion() {
+    let names = ["own".to_owned()];
+    let conclusion = |texts: &[Text]| -> Judgement {
+        let all = items(&contest(&names), texts);
+        let Some(Item::Verdict(judgement)) = all.last() else { panic!("the last item is {:?}", all.last()) };
+        assert!(all.iter().all(|item| item.consistent().is_ok()), "columns of pictures exist");
+        judgement.clone()
+    };
+    let good = conclusion(&known(40));
+    assert_eq!((good.name.as_str(), good.verdict.as_str()), ("conclusion", "better_than_chance"));
+    assert_eq!(
+        good.sentences,
+        [
+            "More clean cards than random rankings (0 %, at most 9 %): own 100 % (91 to 100).",
+            "By mean z over all texts, better than chance at finding what moves the model: own.",
+        ]
+    );
+    assert_eq!(good.findings[0].passed, Some(true));
+    // The planted fault: an explanation whose rankings are upside down.
+    let mut wrong = known(40);
+    for text in &mut wrong {
+        text.measured[0].metrics.insert("clean".to_owned(), 0.0);
+        text.measured[0].metrics.insert("z".to_owned(), -2.0);
+    }
+    let wrong = conclusion(&wrong);
+    assert_eq!(wrong.verdict, "not_better_than_chance");
+    assert_eq!(
+        wrong.sentences,
+        [
+            "No more clean cards than random rankings (0 %, at most 9 %): own 0 % (0 to 9).",
+            "By mean z over all texts, upside down: own.",
+        ]
+    );
+    assert_eq!(wrong.findings[0].passed, Some(false));
 }

@@ -122,6 +122,8 @@ pub(super) struct Look<'l, 'a> {
     pub(super) shared: &'l Shared,
     /// What hiding units does.
     pub(super) masked: &'l mut PerturbedPredictions<'a>,
+    /// How far a random head moved the scores, which is measured on the way to random parameters.
+    pub(super) head_change: Option<f64>,
     method: Option<&'l dyn Method>,
     words: Option<Words>,
     pool: Option<Rc<Pool>>,
@@ -139,7 +141,8 @@ impl<'l, 'a> Look<'l, 'a> {
         // Methods of one text may each have baselines of their own.
         let job = method.map_or_else(|| job.clone(), |method| job.with_baselines_of(method));
         let rankings = Rankings::new(&job, &values, explained.signed());
-        Self { job, explained, values, rankings, shared, masked, method, words: None, pool: None }
+        let (words, pool, head_change) = (None, None, None);
+        Self { job, explained, values, rankings, shared, masked, head_change, method, words, pool }
     }
 
     /// What explains again with other word vectors or parameters: none for scores from elsewhere, and for black boxes,

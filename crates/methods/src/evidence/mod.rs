@@ -13,6 +13,7 @@ mod curves;
 mod equal;
 mod erasure;
 mod flip;
+mod head_randomisation;
 mod infidelity;
 #[cfg(test)]
 mod known;
@@ -36,7 +37,7 @@ use crate::registry::Method;
 use crate::{AskedSets, PerturbedPredictions, Question, RawAttribution, Set};
 use chance::Shared;
 use check::{Check, Look, Ruling, verdict};
-use exegete_core::report::Checks;
+use exegete_core::report::{Checks, Verdict};
 use exegete_core::{Error, Result};
 
 /// Every check, worst failure first: scores that say nothing, another answer than the model's, numbers that are not what they
@@ -52,6 +53,8 @@ const CHECKS: &[Check] = &[
     completeness::CANCELLING,
     chance::CHECK,
     comprehensiveness::CHECK,
+    // Measured after randomisation, which finds its number: the list is measured from its end.
+    head_randomisation::CHECK,
     randomisation::CHECK,
     sufficiency::CHECK,
     leave_one_out::CHECK,
@@ -61,6 +64,15 @@ const CHECKS: &[Check] = &[
     curves::DELETION,
     curves::INSERTION,
 ];
+
+/// The order of rounding agrees with nothing, whatever it is.
+fn leave_out_order(checks: &mut Checks, verdict: &mut Verdict) {
+    if let Some(found) = &mut checks.leave_one_out {
+        (found.tau, found.p_value) = (None, None);
+    }
+    let name = leave_one_out::CHECK.name;
+    verdict.findings.iter_mut().filter(|found| found.check == name).for_each(|found| found.measured = None);
+}
 
 /// How much evidence is gathered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -128,7 +140,11 @@ impl<'a> Evidence<'a> {
         if let Some(hiding) = &mut checks.hiding {
             hiding.rows = self.masked.run() - before;
         }
-        checks.verdict = Some(verdict(list, rulings));
+        let mut verdict = verdict(list, rulings);
+        if verdict.says_zero() {
+            leave_out_order(&mut checks, &mut verdict);
+        }
+        checks.verdict = Some(verdict);
         Ok(checks)
     }
 

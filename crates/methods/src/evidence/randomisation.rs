@@ -5,6 +5,7 @@
 //! explained stays what it was for the trained model.
 
 use super::check::{Check, FEWEST_RANKED, Judged, Look, Ruling, no_sets};
+use super::head_randomisation::change;
 use super::{FEWEST_TOKENS, Level};
 use crate::noise::gaussian;
 use crate::registry::Method;
@@ -13,9 +14,6 @@ use crate::{Question, RawAttribution, Stream};
 use exegete_core::report::{Checks, Randomisation};
 use exegete_core::{Array, GroupKind, Learner, Model, ParameterGroup, Result};
 use std::sync::Arc;
-
-/// Scores that move by no more than this share of the largest are the same.
-const SAME: f64 = 1e-6;
 
 /// Scores that go this well with those of a model of random parameters do not depend on what was learned.
 const MOST_ALIKE: f64 = 0.7;
@@ -29,17 +27,12 @@ fn measure(look: &mut Look<'_, '_>, checks: &mut Checks) -> Result<Ruling> {
     if look.tokens() < FEWEST_TOKENS {
         return Ok(Judged::undecided(None, MOST_ALIKE).into());
     }
-    let Cascade { steps, blind } = cascade(&look.job, look.explained, method)?;
+    let Cascade { steps, head_change } = cascade(&look.job, look.explained, method)?;
+    look.head_change = head_change;
     checks.randomisation = steps;
-    let judged = checks.randomisation.last().map(|last| match blind {
-        true => Judged::new(last.correlation.abs(), MOST_ALIKE, Some(BLIND.into())),
-        false => judged(last, look.tokens()),
-    });
+    let judged = checks.randomisation.last().map(|last| judged(last, look.tokens()));
     Ok(Ruling { judged, sentence: None })
 }
-
-/// Against scores that the head has no part in.
-const BLIND: &str = "with a random head the scores are the same: they are the same for every class, and cannot say why this one";
 
 /// The size of the correlation with all parameters random.
 fn judged(last: &Randomisation, tokens: usize) -> Judged {
@@ -68,8 +61,8 @@ struct RandomPart {
 struct Cascade {
     /// One entry a part, from the top; none where the model's parameters have no names.
     steps: Vec<Randomisation>,
-    /// Whether a random head left the scores as they were.
-    blind: bool,
+    /// How far a random head alone moved the scores, as a share of the largest.
+    head_change: Option<f64>,
 }
 
 fn cascade(job: &Question<'_>, explained: &RawAttribution, method: &dyn Method) -> Result<Cascade> {
@@ -85,8 +78,8 @@ fn cascade(job: &Question<'_>, explained: &RawAttribution, method: &dyn Method) 
         let moved = open.with_params(overrides)?;
         let job = Question { model: &*moved, output: None, ..job.clone() };
         let scores = method.explain(&job)?.inside(&job)?;
-        if part.stream == HEAD {
-            found.blind = found.steps.is_empty() && same(&own, &scores);
+        if part.stream == HEAD && found.steps.is_empty() {
+            found.head_change = change(&own, &scores);
         }
         found.steps.push(Randomisation {
             down_to: part.name,
@@ -96,13 +89,6 @@ fn cascade(job: &Question<'_>, explained: &RawAttribution, method: &dyn Method) 
         view = Some(moved);
     }
     Ok(found)
-}
-
-/// Whether scores are what they were, and anything at all.
-fn same(own: &[f64], scores: &[f64]) -> bool {
-    let largest = own.iter().fold(0.0, |most: f64, score| most.max(score.abs()));
-    let near = |(a, b): (&f64, &f64)| (a - b).abs() <= SAME * largest;
-    largest > 0.0 && own.len() == scores.len() && own.iter().zip(scores).all(near)
 }
 
 /// The stream of what layers share; the embeddings have 0, and other parts those after the head's.
@@ -158,22 +144,6 @@ fn random_parameters(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_scores_that_do_not_move_are_the_same() {
-        for (scores, expected) in [
-            (&[0.5, -0.25, 0.0][..], true),
-            (&[0.5, -0.25, 1e-8], true),
-            (&[0.5, -0.25, 1e-4], false),
-            // The same ranks and shares say that the head has a part.
-            (&[1.0, -0.5, 0.0], false),
-            (&[0.5, -0.25], false),
-            (&[f64::NAN; 3], false),
-        ] {
-            assert_eq!(same(&[0.5, -0.25, 0.0], scores), expected, "{scores:?}");
-        }
-        assert!(!same(&[0.0; 3], &[0.0; 3]), "no scores at all");
-    }
 
     #[test]
     fn groups_become_parts_with_streams_of_their_own() {

@@ -3,12 +3,8 @@
 use super::Level;
 use super::check::{Check, Judged, Look};
 use crate::Set;
+use crate::rounding::{self, ALL_ZERO, largest};
 use exegete_core::Result;
-
-/// Scores that are all at most this share of F are rounding …
-const ROUNDING: f64 = 1e-6;
-/// … where F is not smaller than this.
-const SMALLEST: f64 = 1e-3;
 
 pub(super) const CHECK: Check = Check {
     name: "zero_scores",
@@ -16,7 +12,7 @@ pub(super) const CHECK: Check = Check {
     sets: |look| everything(look).into_iter().collect(),
     measure: |look, _| {
         let (largest, floor) = (largest(&look.values), floor(look)?);
-        let failure = (largest <= floor).then(|| "all scores are 0: they rank nothing".to_owned());
+        let failure = (largest <= floor).then(|| ALL_ZERO.to_owned());
         Ok(Judged::new(largest, floor, failure).into())
     },
 };
@@ -26,17 +22,11 @@ pub(super) fn are_zero(look: &mut Look<'_, '_>) -> Result<bool> {
     Ok(largest(&look.values) <= floor(look)?)
 }
 
-/// NaN is no rounding.
-fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |top, value| if value.abs() <= top { top } else { value.abs() })
-}
-
 /// What rounding is beside F of the whole text and of one with everything hidden.
 fn floor(look: &mut Look<'_, '_>) -> Result<f64> {
     let hidden = look.masked.outcomes(everything(look).as_slice())?;
-    let size = |value: f64| if value.is_finite() { value.abs() } else { 0.0 };
     let (whole, hidden) = (look.masked.whole()?.explained, hidden.first().map_or(0.0, |o| o.explained));
-    Ok(ROUNDING * size(whole).max(size(hidden)).max(SMALLEST))
+    Ok(rounding::floor([whole, hidden]))
 }
 
 /// The set of all units, where a text without them can be read.

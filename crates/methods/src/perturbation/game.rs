@@ -1,4 +1,5 @@
-use crate::{PerturbedPredictions, Question, RawAttribution, RawScores, Set};
+use crate::rounding::are_zero;
+use crate::{Effort, PerturbedPredictions, Question, RawAttribution, RawScores, Set};
 use exegete_core::{Error, Result};
 use std::collections::HashSet;
 
@@ -44,6 +45,15 @@ impl ShapleyShares {
     /// What the values sum to.
     pub fn difference(&self) -> f64 {
         self.all - self.none
+    }
+
+    /// What the reader must know of how surely they are known; nothing of shares that are rounding beside F.
+    pub(super) fn doubt(&self, effort: &Effort) -> Option<String> {
+        if are_zero(&self.values, [self.none, self.all]) {
+            None
+        } else {
+            effort.note(&self.values, &self.errors)
+        }
     }
 
     /// Shares that leave no doubt.

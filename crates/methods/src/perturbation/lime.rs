@@ -20,6 +20,7 @@ use crate::cost::all_sets;
 use crate::effort::{BUDGET, SAMPLES, TOLERANCE};
 use crate::parameter::{Parameter, name_of, names};
 use crate::registry::{Axiom, Info, Meaning, Method, Needs, New, params};
+use crate::rounding::are_zero;
 use crate::{Arguments, Effort, PerturbedPredictions, Question, RawAttribution, RawScores, Stream};
 use bag::{Features, InterpretableFeatures};
 use choose::Choice;
@@ -153,17 +154,26 @@ impl Method for Lime {
         let drawn = masker.draws().then(|| {
             format!("hidden words are replaced by '{masker}' words of one draw; another seed draws others")
         });
-        let note = self.effort.note(&picture.weights, &picture.errors);
-        Ok(RawAttribution { errors: Some(errors), ..RawAttribution::of(RawScores::Units(values)) }
-            .with("samples", samples)
-            .with("exact", is_exact)
-            .with("intercept", picture.intercept)
-            .with("r2", picture.explained)
-            .with("local_prediction", picture.prediction)
-            .with("masker", masker.to_string())
+        let explained =
+            RawAttribution { errors: Some(errors), ..RawAttribution::of(RawScores::Units(values)) }
+                .with("samples", samples)
+                .with("exact", is_exact)
+                .with("intercept", picture.intercept)
+                .with("local_prediction", picture.prediction)
+                .with("masker", masker.to_string())
+                .note(drawn);
+        // How well rounding is fitted says nothing.
+        if are_zero(&picture.weights, [whole, picture.intercept]) {
+            return Ok(explained);
+        }
+        let explained = explained.with("r2", picture.explained);
+        let few = too_few(samples, bag.len()).filter(|_| !is_exact);
+        if few.is_some() {
+            return Ok(RawAttribution { errors: None, ..explained }.note(few));
+        }
+        Ok(explained
             .note(poor(picture.explained, picture.prediction, whole))
-            .note(drawn)
-            .note(note))
+            .note(self.effort.note(&picture.weights, &picture.errors)))
     }
 
     fn own_site(&self) -> bool {
@@ -173,6 +183,14 @@ impl Method for Lime {
     fn most_rows(&self, units: usize) -> Option<usize> {
         Some(self.effort.samples.unwrap_or(self.effort.budget).min(all_sets(units)))
     }
+}
+
+/// What the reader must know where there are not more texts than words: then any numbers fit without an error.
+fn too_few(samples: usize, words: usize) -> Option<String> {
+    (samples <= words).then(|| match samples {
+        1 => "one sample is the whole text alone and fits nothing: these weights are a guess, and no error can be given".to_owned(),
+        _ => format!("{samples} samples do not tell {words} words apart: the weights are half a guess, and no error can be given"),
+    })
 }
 
 /// What the reader must know where no straight line fits.
@@ -188,6 +206,17 @@ fn poor(explained: f64, prediction: f64, whole: f64) -> Option<String> {
 
 #[cfg(test)]
 mod notes {
+    #[test]
+    fn too_few_samples_are_said() {
+        assert_eq!(super::too_few(13, 12), None);
+        assert!(super::too_few(1, 12).unwrap().starts_with("one sample is the whole text alone"));
+        let note = super::too_few(12, 12).unwrap();
+        assert!(
+            note.starts_with("12 samples do not tell 12 words apart") && note.contains("no error"),
+            "{note}"
+        );
+    }
+
     #[test]
     fn a_poor_fit_is_said() {
         assert_eq!(super::poor(0.7, 0.9, 0.9), None);

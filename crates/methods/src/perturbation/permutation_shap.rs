@@ -44,7 +44,7 @@ impl Method for PermutationShap {
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let shares =
             shares(&mut PerturbedPredictions::new(job), &self.0, &mut job.random(Stream::PermutationShap))?;
-        let note = self.0.note(&shares.values, &shares.errors);
+        let note = shares.doubt(&self.0);
         Ok(shares.explained(job).note(note))
     }
 

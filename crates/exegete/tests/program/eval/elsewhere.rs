@@ -65,11 +65,11 @@ fn scores_from_elsewhere_are_judged_alike() {
     let alone = folder.report(&["--explanations", &given[4], "--limit", "2"]);
     let titles = |report: &Value| -> Vec<String> {
         let items = report["items"].as_array().unwrap().iter();
-        items.map(|item| item["title"].as_str().unwrap().to_owned()).collect()
+        items.map(|item| item["title"].as_str().or(item["name"].as_str()).unwrap().to_owned()).collect()
     };
-    assert_eq!(titles(&alone)[1..], ["Clean cards"], "one has none to agree with");
+    assert_eq!(titles(&alone)[1..], ["Clean cards", "conclusion"], "one has none to agree with");
     let calibrated = folder.report(&["--explanations", &given[0], "--calibrate"]);
-    assert_eq!(titles(&calibrated)[1..], ["Clean cards", "calibration"]);
+    assert_eq!(titles(&calibrated)[1..], ["Clean cards", "calibration", "conclusion"]);
     let table = &calibrated["items"][2];
     let row = |method: &str| {
         let rows = table["rows"].as_array().unwrap();

@@ -223,3 +223,38 @@ fn scores_that_ignore_the_model_are_found_by_random_parameters() {
     let (correlation, ignored) = last(&right);
     assert!(correlation.abs() < 0.7 && !ignored, "{correlation}");
 }
+
+/// A random head moves what explains a class, fails what only claims to, and says nothing against what reads no class.
+#[test]
+fn a_random_head_is_a_finding_of_its_own() {
+    let folder = exegete_testkit::golden::root().join("bert-sequence");
+    let model = exegete_models::load(&folder, &exegete_models::LoadOptions::default()).unwrap();
+    let text = "the film is not so bad and it is a good film that we like";
+    let found = |method: &dyn Method| {
+        let checks = super::families::checked(&*model, text, method);
+        let verdict = checks.verdict.clone().unwrap();
+        let finding = verdict.findings.iter().find(|found| found.check == "head_randomisation").unwrap();
+        if finding.passed.is_some() {
+            assert_eq!(
+                (finding.threshold, finding.passed),
+                (Some(1e-6), Some(keeps(finding))),
+                "{finding:?}"
+            );
+        }
+        let told = verdict.failures.iter().any(|failure| failure.starts_with("with a random head"));
+        let says = checks.others["head_randomisation"]["says"].as_str().unwrap().to_owned();
+        (finding.measured.unwrap(), finding.passed, told, says)
+    };
+    let (change, passed, told, _) = found(&Letters);
+    assert_eq!((change, passed, told), (0.0, Some(false), true));
+    let right = ConfiguredMethod::new("gradient_x_input", Settings::default()).unwrap();
+    let (change, passed, told, says) = found(&right);
+    assert!(change > 0.01 && passed == Some(true) && !told, "{change}");
+    assert!(says.starts_with("with a random head the scores move by up to "), "{says}");
+    for name in ["attention", "attention_rollout", "attention_norm"] {
+        let attention = ConfiguredMethod::new(name, Settings::default()).unwrap();
+        let (change, passed, told, says) = found(&attention);
+        assert!(change <= 1e-6 && passed.is_none() && !told, "{name}: {change}");
+        assert!(says.starts_with("the same for every class: cannot say why this one"), "{name}: {says}");
+    }
+}

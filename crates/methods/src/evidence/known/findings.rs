@@ -33,7 +33,7 @@ pub(super) fn keeps(Finding { check, measured, threshold, .. }: &Finding) -> boo
             measured <= threshold
         }
         "distinct_scores" | "stability" => measured >= threshold,
-        "zero_scores" | "infidelity" => measured > threshold,
+        "zero_scores" | "infidelity" | "head_randomisation" => measured > threshold,
         _ => panic!("no line here says when {check} keeps its threshold"),
     }
 }

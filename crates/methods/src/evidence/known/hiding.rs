@@ -171,7 +171,10 @@ fn erasure_of_a_sum() {
 fn rounding_is_no_score() {
     let bench = Bench::new(&task::CLASSIFICATION, 0.0, TEXT, "predicted");
     let scaled = |by: f64| -> Vec<f64> { bench.oracle().iter().map(|v| by * v).collect() };
-    let tiny = bench.check(&scaled(4e-30), true).verdict.unwrap();
+    let tiny = bench.check(&scaled(4e-30), true);
+    let found = tiny.leave_one_out.as_ref().unwrap();
+    assert_eq!((found.tau, found.p_value), (None, None), "the order of rounding agrees with nothing");
+    let tiny = tiny.verdict.unwrap();
     assert_eq!(tiny.failures, ["all scores are 0: they rank nothing"]);
     assert!(tiny.says_zero());
     let chance = |verdict: &exegete_core::report::Verdict| {

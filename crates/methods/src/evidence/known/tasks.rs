@@ -12,8 +12,8 @@ use exegete_testkit::golden;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-const TEXTS: usize = 60;
-const RANKINGS: usize = 60;
+const TEXTS: usize = 200;
+const RANKINGS: usize = 20;
 
 const WORDS: [&str; 16] = [
     "a", "film", "that", "is", "not", "so", "bad", "the", "good", "man", "was", "here", "it", "plot", "and",

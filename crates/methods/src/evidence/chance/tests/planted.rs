@@ -40,18 +40,29 @@ fn passes(values: &[f64], effects: &Effects, shared: &Shared) -> bool {
 }
 
 #[test]
-fn the_truth_passes_and_a_broken_one_does_not() {
+fn the_truth_passes() {
     let mut random = ChaCha8Rng::seed_from_u64(3);
     for bonus in [0.0, 1.5] {
-        let (mut broken, mut tried) = (0, 0);
         for units in [5, 6, 8, 12, 20] {
             for text in 0..150 {
                 let (planted, shared) = (Planted::drawn(units, bonus, &mut random), shared(units, text));
                 let (effects, truth) = (planted.effects(&shared.masks), planted.truth());
                 assert!(passes(&truth, &effects, &shared), "{units} units, text {text}, bonus {bonus}");
-                if text >= 40 {
-                    continue;
-                }
+            }
+        }
+    }
+}
+
+/// Broken: the truth moved on by any number of places, and upside down.
+#[test]
+fn a_broken_truth_rarely_passes() {
+    let mut random = ChaCha8Rng::seed_from_u64(4);
+    for bonus in [0.0, 1.5] {
+        let (mut broken, mut tried) = (0, 0);
+        for units in [5, 6, 8, 12, 20] {
+            for text in 0..200 {
+                let (planted, shared) = (Planted::drawn(units, bonus, &mut random), shared(units, text));
+                let (effects, truth) = (planted.effects(&shared.masks), planted.truth());
                 for by in 1..units {
                     let moved: Vec<f64> = (0..units).map(|i| truth[(i + by) % units]).collect();
                     broken += usize::from(passes(&moved, &effects, &shared));
