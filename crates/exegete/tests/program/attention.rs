@@ -288,7 +288,7 @@ fn a_run_that_is_killed_among_its_texts_goes_on() {
     let to = |path: &str| [&common[..], &["--format", "json", "-o", path]].concat().join("\n");
     let run = |path: &str| exegete(&to(path).split('\n').collect::<Vec<_>>());
     let first = run(&whole);
-    assert_eq!((first.code, first.stderr.as_str()), (0, ""));
+    assert_eq!(first.code, 0, "{}", first.stderr);
     let kept = killed_after(&to(&out).split('\n').collect::<Vec<_>>(), &out, 128);
     assert!((128..640).contains(&kept), "{kept} of 640 texts");
     let second = run(&out);

@@ -392,7 +392,7 @@ mod tests {
         near("merged", &[merged], &[means([share([2.252221, 2.022993]), share([1.615549, 0.360555])])]);
     }
 
-    /// In parts or at once, and through JSON: the same sums, ranks and pairs.
+    /// In parts or at once, and through JSON: the same sums and pairs.
     #[test]
     fn parts_make_the_whole() {
         let (grid, layer, projection, places) = by_hand();
@@ -403,15 +403,22 @@ mod tests {
             part.add(std::slice::from_ref(&layer), &projection, places);
             part
         };
-        let mut whole = part(&places);
-        whole.add(std::slice::from_ref(&layer), &projection, &other);
-        let mut joined = NormSurvey::new(&grid);
+        let (mut whole, mut joined) = (NormSurvey::new(&grid), NormSurvey::new(&grid));
         for places in [&places, &other] {
-            let line = serde_json::to_string(&part(places)).unwrap();
-            joined.join(serde_json::from_str(&line).unwrap());
+            let own = part(places);
+            joined.join(serde_json::from_str(&serde_json::to_string(&own).unwrap()).unwrap());
+            whole.join(own);
         }
         assert_eq!(joined, whole);
         assert_eq!(joined.categories, ["[CLS]", OTHERS, MARKS]);
+        let mut at_once = part(&places);
+        at_once.add(std::slice::from_ref(&layer), &projection, &other);
+        let numbers = |survey: &NormSurvey| {
+            let sums = (0..6).map(|at| survey.head(at / 3, at % 3));
+            sums.flat_map(|sums| [sums.weight, sums.norm, sums.share]).collect::<Vec<f64>>()
+        };
+        close("at once", &numbers(&at_once), &numbers(&whole), Of::Size(1.0), 1e-12);
+        assert_eq!((&at_once.weights, &at_once.kinds), (&whole.weights, &whole.kinds));
         // Both texts look at the longer vector with .25, .5, .5, .75 of the first head, at the shorter with the rest.
         let lengths = [3.0, 2.236068, 3.0, 2.236068].repeat(2);
         let weights = [0.75, 0.25, 0.5, 0.5].repeat(2);
