@@ -87,6 +87,18 @@ fn explain_passes_over_nothing() {
     assert_eq!(exegete(&both).code, 0);
 }
 
+/// Threads cost time to start: no more than any machine has work for.
+#[test]
+fn too_many_threads_are_refused() {
+    for command in [&["predict", TEXT][..], &["explain", TEXT], &["explain", TEXT, "--method", "lime"]] {
+        for threads in ["4097", "100000", "18446744073709551615"] {
+            let run = exegete(&[command, &["--threads", threads]].concat());
+            assert_error(&run, &[&format!("--threads {threads}: at most "), "0 means all its cores"]);
+        }
+    }
+    assert_eq!(exegete(&["predict", TEXT, "--threads", "64"]).code, 0);
+}
+
 #[test]
 fn predict_and_eval_pass_over_nothing() {
     let (folder, rows) = file("a.tsv", ROWS);
