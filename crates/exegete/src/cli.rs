@@ -11,7 +11,8 @@ pub(crate) use eval::Eval;
 pub(crate) use methods::Methods;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use exegete::render::Format;
 use exegete::request::again::AgainRequest;
 use exegete::request::bench::BenchRequest;
@@ -29,6 +30,21 @@ pub(crate) struct Cli {
     /// The command that the program is to run.
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// The command line as it was written.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches()?;
+        let mut cli = Self::from_arg_matches(&matches)?;
+        if let (Command::Explain(args), Some(given)) =
+            (&mut cli.command, matches.subcommand_matches("explain"))
+        {
+            let is_written = |name: &&str| given.value_source(name) == Some(ValueSource::CommandLine);
+            args.written = ["check", "site", "target", "units"].into_iter().filter(is_written).collect();
+        }
+        Ok(cli)
+    }
 }
 
 /// What the program can be asked to do.
@@ -84,6 +100,9 @@ pub(crate) struct Explain {
     /// A report whose request is repeated.
     #[command(flatten)]
     pub(crate) again: AgainRequest,
+    /// Fields of the request that were written, whatever they say.
+    #[arg(skip)]
+    pub(crate) written: Vec<&'static str>,
     /// The same as --check none.
     #[arg(long, conflicts_with = "check")]
     no_check: bool,

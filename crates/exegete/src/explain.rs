@@ -25,6 +25,7 @@ pub(crate) fn run(args: &cli::Explain, stop: &Stop) -> Result<()> {
         let report = again::run(&args.again, &request, stop, &mut progress::say)?;
         return write(&report, args.format.unwrap_or(ReportFormat::Text(Format::Text)), output);
     }
+    explain::refuse_written(&request, &args.written)?;
     let explainer = explain::open(&request, stop, &mut progress::say)?;
     let usual = if explainer.many() { Format::Jsonl } else { Format::Text };
     let format = args.format.unwrap_or(ReportFormat::Text(usual));

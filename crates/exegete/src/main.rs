@@ -16,7 +16,6 @@ mod stop;
 mod table;
 mod train;
 
-use clap::Parser;
 use std::io;
 use std::process::ExitCode;
 use stop::{INTERRUPTED, Stopped, is_stop, on_interrupt};
@@ -27,7 +26,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+    let cli = match cli::Cli::read() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return fail(&cli::one_line(&error)),
         Err(help) => {

@@ -110,7 +110,9 @@ impl ConfiguredMethod {
                 Kind::Scores(match info.needs {
                     Needs::Predictions => method,
                     Needs::Inside => {
-                        reduce = arguments.choice("reduce", &REDUCE)?;
+                        if !scores_tokens(info) {
+                            reduce = arguments.choice("reduce", &REDUCE)?;
+                        }
                         Softplus::around(Tunnel::around(method, &mut arguments)?, &mut arguments)?
                     }
                 })
@@ -175,6 +177,21 @@ pub(crate) const OF_SCORES: [Parameter; 1] = [Parameter::choice(
     &names(&NORMALISE),
     "divides scores by the sum of the units' sizes (l1) or the largest size; the evidence is measured before it",
 )];
+
+/// The methods that look inside a model and give one score a token, in which nothing is left to reduce.
+const BY_TOKEN: [&str; 6] = [
+    "attention",
+    "attention_mean",
+    "attention_norm",
+    "attention_rollout",
+    "gradient_x_attention",
+    "grad_cam",
+];
+
+/// Whether a method gives one score a token, whatever it looks at.
+pub(crate) fn scores_tokens(info: &Info) -> bool {
+    BY_TOKEN.contains(&info.name)
+}
 
 /// What every method takes whose scores lie inside a model.
 pub(crate) const OF_ELEMENTS: [Parameter; 1] = [Parameter::choice(

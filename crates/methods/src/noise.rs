@@ -2,7 +2,7 @@
 //! J. Adebayo and others, *Local explanation methods for deep neural networks lack sensitivity to parameter values*, 2018
 //! (VarGrad). The noise goes on the model's input, also where a layer is explained.
 
-use crate::parameter::{POSITIVE, Parameter, name_of, names};
+use crate::parameter::{Parameter, between, name_of, names};
 use crate::raw_attribution::RawScores;
 use crate::registry::{Meaning, Method};
 use crate::{Arguments, Question, RawAttribution, Reduce, Stream};
@@ -57,13 +57,13 @@ pub(crate) const PARAMETERS: [Parameter; 4] = [
     Parameter::count("noise_samples", 1..=100_000, Some(20), "how many noisy copies; only with `noise`"),
     Parameter::number(
         "sigma",
-        POSITIVE,
+        between(1e-6, 1e3),
         Some(0.15),
         "the noise's standard deviation, as a share of the input's range; only with `noise`",
     ),
     Parameter::number(
         "sigma_absolute",
-        POSITIVE,
+        between(1e-6, 1e6),
         None,
         "the standard deviation itself, instead of `sigma`; only with `noise`",
     ),

@@ -53,8 +53,11 @@ pub enum Takes {
 
 /// The bounds of numbers above zero.
 pub const POSITIVE: (Bound<f64>, Bound<f64>) = (Bound::Excluded(0.0), Bound::Unbounded);
-/// The bounds of shares: between 0 and 1, without these.
-pub const SHARE: (Bound<f64>, Bound<f64>) = (Bound::Excluded(0.0), Bound::Excluded(1.0));
+
+/// The bounds of numbers between two, both included.
+pub const fn between(low: f64, high: f64) -> (Bound<f64>, Bound<f64>) {
+    (Bound::Included(low), Bound::Included(high))
+}
 
 impl Parameter {
     /// A parameter that is a whole number within a range.
@@ -126,9 +129,7 @@ impl Parameter {
             Takes::Number { range, .. } => match range {
                 (Bound::Excluded(low), Bound::Unbounded) => format!("a number above {low}"),
                 (Bound::Included(low), Bound::Unbounded) => format!("a number of at least {low}"),
-                (Bound::Excluded(low), Bound::Excluded(high)) => {
-                    format!("a number between {low} and {high}")
-                }
+                (Bound::Included(low), Bound::Included(high)) => format!("a number from {low} to {high}"),
                 _ => "a number".to_owned(),
             },
             Takes::Choice { of, .. } => format!("one of {}", of.join(", ")),

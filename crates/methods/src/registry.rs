@@ -73,7 +73,9 @@ impl Info {
         // Scores of units have no elements to reduce, and noise on word vectors is no black box's business.
         let inside: [&[Parameter]; 3] = match self.needs {
             Needs::Inside if scores => {
-                [&configured::OF_ELEMENTS, &noise::PARAMETERS, std::slice::from_ref(&softplus::PARAMETER)]
+                let elements: &[Parameter] =
+                    if configured::scores_tokens(self) { &[] } else { &configured::OF_ELEMENTS };
+                [elements, &noise::PARAMETERS, std::slice::from_ref(&softplus::PARAMETER)]
             }
             _ => [&[]; 3],
         };
@@ -183,6 +185,10 @@ pub enum Unread {
     Evidence,
     /// Texts that nothing is learned from.
     HeldOut,
+    /// The right labels, unless the loss is explained.
+    Labels,
+    /// What the model answers, which could be kept.
+    Answers,
 }
 
 /// A method with its parameters that looks for a rule or for edits of a text.

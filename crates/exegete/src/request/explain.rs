@@ -169,6 +169,11 @@ pub fn run(
     }
 }
 
+/// Refuses options that say what is usual where no method reads them; `options` are the fields of those that somebody wrote.
+pub fn refuse_written(request: &ExplainRequest, options: &[&str]) -> Result<()> {
+    unused::written(request, &asked(request)?, options)
+}
+
 /// Checks the request and opens its model.
 pub fn open<'a>(request: &'a ExplainRequest, stop: &Stop, tell: Listener<'_>) -> Result<Explainer<'a>> {
     request.texts.check()?;

@@ -134,8 +134,17 @@ pub(super) fn example(task: &dyn Task, text: &str, pair: Option<&str>) -> Exampl
     Example { fields: task.fields().into_iter().zip(texts).map(named).collect(), label: None, weights: None }
 }
 
+/// Elsewhere `-` is the standard output, so nobody means a folder of that name.
+pub(super) fn refuse_stdout(output: &Path) -> Result<()> {
+    if output.as_os_str() == "-" {
+        bail!("-o -: a model is a folder, which cannot go to the standard output; name a folder");
+    }
+    Ok(())
+}
+
 /// A model, or what else has a config, is not overwritten by accident.
 pub(super) fn check_output(output: &Path, overwrite: bool) -> Result<()> {
+    refuse_stdout(output)?;
     let found = ["model.safetensors", "model.safetensors.index.json", "config.json"]
         .into_iter()
         .find(|name| output.join(name).exists());

@@ -3,8 +3,15 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// More threads than this are a slip.
-const MOST_THREADS: usize = 1 << 12;
+/// So many threads are allowed on any machine, and for each core of this one. Each takes time to start, and more than the
+/// cores make nothing faster.
+const MOST_THREADS: usize = 64;
+const MOST_THREADS_PER_CORE: usize = 4;
+
+fn most_threads() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    MOST_THREADS.max(MOST_THREADS_PER_CORE.saturating_mul(cores))
+}
 
 /// What training keeps of each parameter: the weight, its gradient, and two moments, in single precision.
 const TRAINING_BYTES: u128 = 16;
@@ -35,8 +42,9 @@ pub struct Resources {
 impl Resources {
     /// What no machine has and no run can do with.
     pub(super) fn check(&self) -> Result<()> {
-        if self.threads() > MOST_THREADS {
-            bail!("--threads {} is more than any machine has; 0 means all", self.threads());
+        let most = most_threads();
+        if self.threads() > most {
+            bail!("--threads {}: at most {most} on this machine; 0 means all its cores", self.threads());
         }
         if self.memory == Some(0) {
             bail!("--memory 0 leaves no room for activations");

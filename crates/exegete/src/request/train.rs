@@ -324,6 +324,7 @@ fn start(request: &TrainRequest, small: Option<Start>, folder: Option<&Path>) ->
 
 /// What stands in the way, before any work is done.
 fn check_output(request: &TrainRequest, output: &Path) -> Result<()> {
+    model::refuse_stdout(output)?;
     let unfinished = output.join("training_state.safetensors").exists();
     if !unfinished {
         model::check_output(output, request.overwrite)?;

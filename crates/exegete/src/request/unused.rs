@@ -9,9 +9,11 @@ use anyhow::{Result, bail};
 /// An error where an option of `explain` would say nothing.
 pub(super) fn of_explain(request: &ExplainRequest, asked: &Request) -> Result<()> {
     let surveys = asked.methods.iter().any(|chosen| matches!(chosen.kind, Kind::Surveys(_)));
-    if !surveys {
+    let reads_labels = surveys && !asked.methods.iter().all(|chosen| says_nothing(chosen, Unread::Labels));
+    if !reads_labels {
         labels(&[("--label", &request.label), ("--label-column", &request.texts.label_column)], asked)?;
-    } else if request.label.is_some() {
+    }
+    if surveys && request.label.is_some() {
         bail!("--label is for one text, and these methods look at many; name a column with --label-column");
     }
     pair(&request.texts, request.model.as_deref())?;
@@ -37,18 +39,29 @@ pub(super) fn of_explain(request: &ExplainRequest, asked: &Request) -> Result<()
 /// What is given and none of the methods reads.
 fn unread(request: &ExplainRequest, asked: &Request) -> Result<()> {
     let (usual, deep) = (ExplainRequest::default(), request.check == ExplainCheck::Deep);
+    let check = if deep { "--check deep" } else { "--check none" };
+    // Searches have evidence of their own, which comes with them: to ask for none says what it says elsewhere.
+    let surveys = asked.methods.iter().all(|chosen| matches!(chosen.kind, Kind::Surveys(_)));
     let given = [
         ("--target", Unread::Target, request.target != usual.target),
         ("--units", Unread::Units, request.units != usual.units),
         ("--masker", Unread::Hiding, request.hiding.masker.is_some()),
         ("--words", Unread::Hiding, request.hiding.words.is_some()),
-        ("--check deep", Unread::Evidence, deep),
+        (check, Unread::Evidence, deep || surveys && request.check == ExplainCheck::None),
         ("--held-out", Unread::HeldOut, request.held_out.is_some()),
+        ("--cache", Unread::Answers, request.hiding.cache.is_some()),
     ];
     for (option, part, _) in given.into_iter().filter(|(_, _, given)| *given) {
-        if asked.methods.iter().all(|chosen| chosen.kind.unread().contains(&part)) {
+        if asked.methods.iter().all(|chosen| says_nothing(chosen, part)) {
             bail!("{option} says nothing to {}; leave it out", named(&asked.methods));
         }
+    }
+    let without_units = matches!(request.site.as_str(), "all-layers" | "pooled");
+    if without_units && request.units != usual.units {
+        bail!(
+            "--units sums the scores of a text's tokens, and --site {} gives none of units; leave one of them out",
+            request.site
+        );
     }
     if deep && asked.site == SiteChoice::AllLayers {
         bail!(
@@ -58,11 +71,53 @@ fn unread(request: &ExplainRequest, asked: &Request) -> Result<()> {
     Ok(())
 }
 
+fn says_nothing(chosen: &ConfiguredMethod, part: Unread) -> bool {
+    chosen.kind.unread().contains(&part)
+}
+
+/// An error where one of these options of `explain` was written, though it says what is usual, and no method reads it.
+pub(super) fn written(request: &ExplainRequest, asked: &Request, options: &[&str]) -> Result<()> {
+    let reads_site = |chosen: &ConfiguredMethod| match &chosen.kind {
+        Kind::Scores(method) => chosen.info.needs == Needs::Inside && !method.own_site(),
+        _ => false,
+    };
+    for option in options {
+        let unread = match *option {
+            "site" => !asked.methods.iter().any(reads_site),
+            "target" => asked.methods.iter().all(|chosen| says_nothing(chosen, Unread::Target)),
+            "units" => {
+                matches!(request.site.as_str(), "all-layers" | "pooled")
+                    || asked.methods.iter().all(|chosen| says_nothing(chosen, Unread::Units))
+            }
+            "check" => {
+                let surveys = |chosen: &ConfiguredMethod| matches!(chosen.kind, Kind::Surveys(_));
+                asked.methods.iter().all(|chosen| surveys(chosen) && says_nothing(chosen, Unread::Evidence))
+            }
+            _ => false,
+        };
+        if unread {
+            bail!("--{option} says nothing to {}; leave it out", named(&asked.methods));
+        }
+    }
+    Ok(())
+}
+
 /// An error where an option of `eval` would say nothing.
 pub(super) fn of_eval(request: &EvalRequest, asked: &Request) -> Result<()> {
     labels(&[("--label-column", &request.label_column)], asked)?;
     let texts = TextInput { pair_column: request.pair_column.clone(), ..TextInput::default() };
     pair(&texts, request.model.as_deref())?;
+    if asked.methods.is_empty() {
+        for (option, given) in
+            [("--set", !request.set.is_empty()), ("--baseline", request.baseline.is_some())]
+        {
+            if given {
+                bail!(
+                    "{option} is for --methods, and only explanations made elsewhere are compared here; leave it out"
+                );
+            }
+        }
+    }
     baselines(asked)
 }
 

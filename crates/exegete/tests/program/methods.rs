@@ -71,6 +71,25 @@ fn absurd_counts_are_refused() {
     }
 }
 
+/// Numbers at the ends of what can be written: a search that they would send on for ever is refused, and another one ends.
+#[test]
+fn absurd_numbers_are_refused() {
+    for (method, setting, told) in [
+        ("anchors", "threshold=1e-308", "from 0.01 to 0.9999"),
+        ("anchors", "threshold=0.99999999999", "from 0.01 to 0.9999"),
+        ("anchors", "delta=1e-308", "from 0.000001 to 0.9999"),
+        ("gradient_shap", "sigma=1e-308", "from 0.000001 to 1000"),
+        ("saliency", "sigma=1e308", "from 0.000001 to 1000"),
+        ("saliency", "sigma_absolute=1e308", "from 0.000001 to 1000000"),
+    ] {
+        let noise: &[&str] = if method == "anchors" { &[] } else { &["--set", "noise=smooth"] };
+        let run = explain("bert-sequence", &[&["x", "--method", method, "--set", setting], noise].concat());
+        assert_error(&run, &[&format!("{setting}: must be a number {told}")]);
+    }
+    let legal = explain("bert-sequence", &["a warm film", "--method", "anchors", "--set", "threshold=0.01"]);
+    assert_eq!(legal.code, 0, "{}", legal.stderr);
+}
+
 /// The largest counts that are legal do not fill the memory either: they run, or say what they would need.
 #[test]
 fn what_does_not_fit_is_refused_with_a_figure() {

@@ -43,6 +43,18 @@ fn explain_passes_over_nothing() {
             (&["--input", &lines, "--delimiter", ";"], &["--delimiter is for tables"]),
             (&["--input", &lines, "--text-column", "text"], &["no columns"]),
             (&[TEXT, "--site", "layer.1.out", "--method", "lime"], &["lime", "site"]),
+            (&[TEXT, "--site", "embed.word", "--method", "lime"], &["--site says nothing to lime"]),
+            (
+                &[TEXT, "--site", "embed.word", "--model", CONSTANT],
+                &["--site says nothing to partition_shap"],
+            ),
+            (&[TEXT, "--site", "all-layers", "--units", "token"], &["--units", "--site all-layers"]),
+            (&[TEXT, "--site", "pooled", "--units", "sentence"], &["--units", "--site pooled"]),
+            (&[TEXT, "--site", "all-layers", "--units", "word"], &["--units"]),
+            (&[TEXT, "--method", "attention", "--set", "reduce=l2"], &["attention knows no 'reduce'"]),
+            (&[TEXT, "--method", "attention_rollout", "--set", "reduce=l2"], &["knows no 'reduce'"]),
+            (&[TEXT, "--method", "attention_norm", "--set", "reduce=l1"], &["knows no 'reduce'"]),
+            (&[TEXT, "--method", "grad_cam", "--set", "reduce=l1"], &["grad_cam knows no 'reduce'"]),
             (&[TEXT, "--site", "layer.1.out", "--method", "anchors"], &["anchors changes the text"]),
             (&[TEXT, "--site", "layer.1.out", "--method", "hotflip"], &["hotflip changes the text"]),
             (&[TEXT, "--site", "all-layers", "--check", "deep"], &["--check deep", "all-layers"]),
@@ -71,6 +83,12 @@ fn explain_passes_over_nothing() {
         (of("artifacts", &["--units", "token"]), "--units says nothing to artifacts"),
         (of("artifacts", &["--masker", "mask"]), "--masker says nothing to artifacts"),
         (of("artifacts", &["--check", "deep"]), "--check deep says nothing to artifacts"),
+        (of("artifacts", &["--check", "none"]), "--check says nothing to artifacts"),
+        (of("artifacts", &["--check", "default"]), "--check says nothing to artifacts"),
+        (of("artifacts", &["--no-check"]), "--check none says nothing to artifacts"),
+        (of("artifacts", &["--cache", "no-such-file"]), "--cache says nothing to artifacts"),
+        (of("triggers", &["--no-check"]), "--check none says nothing to triggers"),
+        (of("sp_lime", &[]), "--label-column is for --target loss"),
         (of("triggers", &["--target", "class:positive"]), "--target says nothing to triggers"),
         (of("triggers", &["--units", "token"]), "--units says nothing to triggers"),
         (of("triggers", &["--masker", "mask"]), "--masker says nothing to triggers"),
@@ -79,12 +97,37 @@ fn explain_passes_over_nothing() {
         assert_error(&exegete(&[&["explain"], &args[..]].concat()), &[told]);
     }
     for method in ["artifacts", "sp_lime"] {
-        let args = [&["explain"], &many[..], &["--method", method, "--held-out", &held]].concat();
+        let column = if method == "sp_lime" { &many[..2] } else { &many[..] };
+        let args = [&["explain"], column, &["--method", method, "--held-out", &held]].concat();
         assert_error(&exegete(&args), &["--held-out says nothing to", method]);
     }
     // Where one of several methods reads it, it is read.
+    let both = [
+        "explain",
+        TEXT,
+        "--no-check",
+        "--method",
+        "attention",
+        "--method",
+        "saliency",
+        "--set",
+        "reduce=l1",
+    ];
+    assert_eq!(exegete(&both).code, 0);
     let both = ["explain", TEXT, "--check", "deep", "--method", "anchors", "--method", "saliency"];
     assert_eq!(exegete(&both).code, 0);
+}
+
+/// Threads cost time to start: no more than any machine has work for.
+#[test]
+fn too_many_threads_are_refused() {
+    for command in [&["predict", TEXT][..], &["explain", TEXT], &["explain", TEXT, "--method", "lime"]] {
+        for threads in ["4097", "100000", "18446744073709551615"] {
+            let run = exegete(&[command, &["--threads", threads]].concat());
+            assert_error(&run, &[&format!("--threads {threads}: at most "), "0 means all its cores"]);
+        }
+    }
+    assert_eq!(exegete(&["predict", TEXT, "--threads", "64"]).code, 0);
 }
 
 #[test]
@@ -136,6 +179,23 @@ fn predict_and_eval_pass_over_nothing() {
     ] {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         assert_error(&exegete(&[&["eval", "--input", input], &args[..]].concat()), &[told]);
+    }
+}
+
+/// Explanations made elsewhere have no parameters.
+#[test]
+fn eval_without_methods_has_nothing_to_set() {
+    let (folder, rows) = file("a.txt", b"A film.\n");
+    let given = folder.path().join("given.jsonl").to_string_lossy().into_owned();
+    fs::write(&given, "{\"tokens\":[\"a\",\"film\",\".\"],\"scores\":[0.1,0.5,0]}\n").unwrap();
+    let from = format!("elsewhere={given}");
+    let base = ["eval", "--input", &rows, "--explanations", &from];
+    for (more, told) in [
+        (["--set", "nosuch.x=3"], "--set is for --methods"),
+        (["--set", "steps=3"], "--set is for --methods"),
+        (["--baseline", "pad"], "--baseline is for --methods"),
+    ] {
+        assert_error(&exegete(&[&base[..], &more].concat()), &[told]);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What `-o` may not destroy: files that are read, links, pipes, devices and files that nobody may write.
 
-use crate::harness::{Run, assert_error, exegete, golden};
+use crate::harness::{Run, assert_error, exegete, exegete_in, golden};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
@@ -231,6 +231,20 @@ fn pipes_and_devices_are_written_through() {
     let to_stdout = folder.predict(&folder.at("out"));
     assert!(to_stdout.code == 0 && to_stdout.stdout.contains("A warm film."), "{}", to_stdout.stderr);
     assert_eq!(folder.names(), ["nothing", "out", "pipe", "rows.tsv"]);
+}
+
+#[test]
+fn a_folder_does_not_go_to_the_standard_output() {
+    let folder = Folder::new();
+    for args in [
+        &["model", "export", "default", "-o", "-"][..],
+        &["model", "export", "default", "-o", "-", "--overwrite"],
+        &["train", "--train", "rows.tsv", "-o", "-"],
+        &["train", "--train", "rows.tsv", "--kind", "gru", "-o", "-"],
+    ] {
+        assert_error(&exegete_in(folder.0.path(), args), &["-o -", "folder", "standard output"]);
+        assert_eq!(folder.names(), ["rows.tsv"], "{args:?}");
+    }
 }
 
 #[test]

@@ -67,6 +67,24 @@ fn faults_are_one_line() {
     assert_error(&at("http://localhost:1", &["--memory", "1GiB"]), &["--memory", "models that run here"]);
 }
 
+/// What would go on for ever without a word, or ask for more than any machine has.
+#[test]
+fn absurd_options_are_refused() {
+    for (option, given, told) in [
+        ("--retries", "999999999999", "must be a whole number from 0 to 100"),
+        ("--batch", "999999999999", "must be a whole number from 1 to 65,536"),
+        ("--timeout", "999999999999", "must be above 0 and at most 86,400 seconds"),
+        ("--timeout", "0", "must be above 0"),
+    ] {
+        let run = exegete(&["predict", "x", "--model", "cmd: false", option, given]);
+        assert_error(&run, &[&format!("{option} {given}: {told}")]);
+    }
+    let at = ["predict", "x", "--model", "http://127.0.0.1:1", "--concurrency", "999999999999"];
+    assert_error(&exegete(&at), &["--concurrency 999999999999: must be a whole number from 1 to 256"]);
+    let schema: Value = serde_json::from_str(&exegete(&["schema", "predict"]).stdout).unwrap();
+    assert_eq!(schema["properties"]["retries"]["maximum"], 100);
+}
+
 #[test]
 fn commands_that_need_an_inside_say_so() {
     let (folder, path) = file("a.tsv", b"text\tlabel\na\tno\nb\tyes\n");

@@ -83,7 +83,7 @@ impl CorpusMethod for Artifacts {
     }
 
     fn unread(&self) -> &'static [Unread] {
-        &[Unread::Target, Unread::Units, Unread::Hiding, Unread::Evidence, Unread::HeldOut]
+        &[Unread::Target, Unread::Units, Unread::Hiding, Unread::Evidence, Unread::HeldOut, Unread::Answers]
     }
 }
 

@@ -32,7 +32,7 @@ fn errors_are_one_line_that_says_what_is_taken() {
     check("lime", &["tolerance=0"], "tolerance=0: must be a number above 0");
     check("lime", &["tolerance=NaN"], "tolerance=NaN: must be a number above 0");
     check("lime", &["tolerance=inf"], "tolerance=inf: must be a number above 0");
-    check("anchors", &["delta=1"], "delta=1: must be a number between 0 and 1");
+    check("anchors", &["delta=1"], "delta=1: must be a number from 0.000001 to 0.9999");
     check("lrp", &["rule=alpha_beta", "alpha=0.5"], "alpha=0.5: must be a number of at least 1");
     check("lrp", &["rule=x"], "rule=x: must be one of epsilon, gamma, alpha_beta, z_plus");
     check(
@@ -193,8 +193,10 @@ fn a_schema_says_type_range_and_help() {
     let expected =
         json!({"type": ["string", "null"], "enum": ["a", "b", null], "default": null, "description": "x"});
     assert_eq!(schema(&open), expected);
-    let share = schema(&Parameter::number("s", SHARE, Some(0.5), "y"));
-    assert_eq!((&share["exclusiveMinimum"], &share["exclusiveMaximum"]), (&json!(0.0), &json!(1.0)));
+    let share = schema(&Parameter::number("s", between(0.01, 0.5), Some(0.5), "y"));
+    assert_eq!((&share["minimum"], &share["maximum"]), (&json!(0.01), &json!(0.5)));
+    let size = schema(&Parameter::number("s", POSITIVE, Some(0.5), "y"));
+    assert_eq!((&size["exclusiveMinimum"], &size["maximum"]), (&json!(0.0), &Value::Null));
     for parameter in METHODS.iter().flat_map(|info| info.all_parameters()) {
         // Every default and every example is one that a user may give.
         let default = parameter.default();

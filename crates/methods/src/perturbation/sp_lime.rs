@@ -126,7 +126,7 @@ impl CorpusMethod for SpLime {
     }
 
     fn unread(&self) -> &'static [Unread] {
-        &[Unread::HeldOut]
+        &[Unread::HeldOut, Unread::Labels]
     }
 }
 

@@ -18,7 +18,7 @@ pub use grow::{AnchorSearch, AnchorStep, Found, find};
 
 use crate::effort::MOST_ROWS;
 use crate::evidence::sentence::percent;
-use crate::parameter::{POSITIVE, Parameter, SHARE};
+use crate::parameter::{POSITIVE, Parameter, between};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod, params};
 use crate::search::asking::Asking;
 use crate::search::wording::Wording;
@@ -33,10 +33,16 @@ pub const INFO: Info = Info {
     summary: "the fewest words that hold the decision whatever happens to the others, as a rule with bounds",
     prose: include_str!("anchors.md"),
     parameters: &[
-        Parameter::number("threshold", SHARE, Some(OWN.threshold), "the precision that is asked for"),
+        // The closer to 0 or 1, the longer the search for a test that ends.
+        Parameter::number(
+            "threshold",
+            between(0.01, 0.9999),
+            Some(OWN.threshold),
+            "the precision that is asked for",
+        ),
         Parameter::number(
             "delta",
-            SHARE,
+            between(1e-6, 0.9999),
             Some(OWN.delta),
             "how often a rule that is said to reach it may not",
         ),

@@ -176,6 +176,16 @@ pub(super) fn refuse_unused(request: &TrainRequest) -> Result<()> {
     if schedule == Schedule::Halve && request.dev.is_none() {
         bail!("--schedule halve needs rows to measure on; give --dev FILE");
     }
+    if request.dev.is_none() {
+        if request.keep == TrainKeep::Last {
+            bail!("--keep last is for --dev, without which the last epoch's model is kept anyway");
+        }
+        if request.positive.is_some() {
+            bail!(
+                "--positive is the class of f1 and auc, which are measured on --dev FILE; give one, or leave it out"
+            );
+        }
+    }
     if request.small.writes() {
         refuse_classes(request)?;
     }

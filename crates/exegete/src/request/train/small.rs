@@ -108,6 +108,7 @@ impl SmallRequest {
         if self.weights.is_some() != (self.attention.as_deref() == Some("imposed")) {
             bail!("--attention imposed and --weights FILE belong together");
         }
+        self.refuse_unread()?;
         if self.asks() && request.pair_column.is_none() {
             bail!("--task entity_qa needs the column of the question; give --pair-column");
         }
@@ -115,6 +116,35 @@ impl SmallRequest {
             bail!("--kind atae needs the column of the aspect; give --pair-column");
         }
         Ok(())
+    }
+
+    /// Flags that say nothing to this kind of model.
+    fn refuse_unread(&self) -> Result<()> {
+        let additive = self.attention.as_deref().is_none_or(|how| ["additive", "bahdanau"].contains(&how));
+        let additive = additive && self.kind.as_deref() != Some("kim");
+        let given = [
+            ("--directions", self.directions, self.is_recurrent(), "recurrent layers"),
+            ("--hidden", self.hidden, self.reads_hidden(), "recurrent layers or --kind average"),
+            ("--attention-hidden", self.attention_hidden, additive, "--attention additive or bahdanau"),
+        ];
+        match given.iter().find(|(_, given, read, _)| given.is_some() && !read) {
+            Some((flag, _, _, what)) => {
+                bail!("{flag} is for models with {what}, and this one has none; leave it out")
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn is_recurrent(&self) -> bool {
+        match self.kind.as_deref() {
+            Some("flan" | "han") => self.encoder.as_deref().is_none_or(|encoder| encoder == "gru"),
+            kind => kind.is_some_and(|kind| ["rnn", "gru", "lstm", "atae", "seq2seq"].contains(&kind)),
+        }
+    }
+
+    /// Whether the width of a state is one that can be chosen.
+    pub(crate) fn reads_hidden(&self) -> bool {
+        self.is_recurrent() || self.kind.as_deref() == Some("average")
     }
 
     /// The model at its start, its vocabulary taken from the rows to learn from.

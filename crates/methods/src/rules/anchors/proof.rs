@@ -12,6 +12,8 @@ use exegete_core::Result;
 
 /// The empty rule's share: e. Whether it is tried depends on the draws that count for it, so its share is never saved.
 const EMPTY: f64 = 0.2;
+/// No run makes more draws than this, so a longer test need not be found exactly.
+const LONGEST: usize = 1 << 40;
 /// Each other try has this share of the δ of the one before: r.
 const FALLING: f64 = 0.35;
 
@@ -120,7 +122,7 @@ impl SequentialTest {
         let course = |first: usize| Self { threshold, most, first, step };
         let stands = |first: usize| course(first).pass_probability(threshold, most) <= share;
         let (mut short, mut enough) = (0, 1);
-        while !stands(enough) {
+        while enough < LONGEST && !stands(enough) {
             (short, enough) = (enough, 2 * enough);
         }
         while enough - short > 1 {
@@ -245,5 +247,7 @@ mod tests {
             let course = SequentialTest::new(threshold, 1e-6);
             assert!(course.pass_probability(threshold, course.most) <= 1e-6, "{threshold}");
         }
+        // Numbers that cannot be reckoned with end in a test that is too long to be made.
+        assert!(SequentialTest::new(1e-308, 1e-6).first >= LONGEST / 2);
     }
 }

@@ -166,6 +166,8 @@ impl ModelFolder<'_> {
             ..
         } = self.request.clone();
         let own = |size: usize| self.request.generates().then_some(size);
+        // It is for the kinds that have states, and others beside them have none.
+        let reads = SmallRequest { kind: Some(kind.kind.clone()), ..SmallRequest::default() }.reads_hidden();
         TrainRequest {
             train: vec![self.train.clone()],
             dev: Some(self.dev.clone()),
@@ -175,7 +177,7 @@ impl ModelFolder<'_> {
                 kind: Some(kind.kind.clone()),
                 attention: Some(kind.attention.clone()),
                 embedding: embedding.or(own(GENERATED_EMBEDDING).filter(|_| vectors.is_none())),
-                hidden: hidden.or(own(GENERATED_HIDDEN)),
+                hidden: hidden.or(own(GENERATED_HIDDEN)).filter(|_| reads),
                 vectors,
                 ..SmallRequest::default()
             },

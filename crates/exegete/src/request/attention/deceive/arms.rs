@@ -125,6 +125,7 @@ fn training(request: &AttentionDeceiveRequest, arm: Arm, work: &Path, output: &P
         _ => request.attention.clone(),
     };
     let [classifier, transformer] = [small && !writes, !small];
+    let kind = SmallRequest { kind: request.kind.clone(), ..SmallRequest::default() };
     TrainRequest {
         train: vec![rows("train")],
         dev: Some(rows("dev")),
@@ -134,7 +135,7 @@ fn training(request: &AttentionDeceiveRequest, arm: Arm, work: &Path, output: &P
             kind: request.kind.clone(),
             attention,
             embedding: request.embedding.or((classifier && request.vectors.is_none()).then_some(128)),
-            hidden: request.hidden.or(classifier.then_some(64)),
+            hidden: request.hidden.or((classifier && kind.reads_hidden()).then_some(64)),
             vectors: request.vectors.clone(),
             ..SmallRequest::default()
         },
