@@ -320,7 +320,7 @@ impl Corpus {
             ..TextInput::default()
         };
         let mut source = TextReader::open_until(&texts, model.card().task, stop)?;
-        let rows = source.whole(request.limit)?;
+        let rows = source.whole(request.limit, texts.label_column.as_ref().map(|_| model.card()))?;
         if rows.is_empty() {
             bail!("{}: holds no text", source.name());
         }

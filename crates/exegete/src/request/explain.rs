@@ -9,11 +9,12 @@ use super::{
 };
 use crate::methods::evidence::Level;
 use crate::methods::{
-    Baseline, ConfiguredMethod, Corpus, Foreseen, Kind, Request, SiteChoice, TextSource, default_method,
-    explain_foreseen, foresee, foresees, survey,
+    Baseline, ConfiguredMethod, Corpus, Foreseen, Kind, Request, SiteChoice, TextSource, Unread,
+    default_method, explain_foreseen, foresee, foresees, survey,
 };
 use crate::report::{Item, Provenance, RecordedFile, RecordedRequest, Report, SCHEMA};
-use crate::{Advance, Driver, Error, Example, Model, Site, Spent, Target, Units};
+use crate::task::Classes;
+use crate::{Advance, Card, Driver, Error, Example, Model, Site, Spent, Target, Units};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -191,6 +192,9 @@ pub fn open<'a>(request: &'a ExplainRequest, stop: &Stop, tell: Listener<'_>) ->
     // A report of one text of many is about that text, wherever it came from.
     files.retain(|(name, _)| *name != "--input" || explainer.surveys());
     explainer.files = record::files(&files)?;
+    if !explainer.surveys() {
+        TextReader::check_file(texts, explainer.model.card().task, explainer.labels())?;
+    }
     Ok(explainer)
 }
 
@@ -259,7 +263,7 @@ impl Explainer<'_> {
             if std::mem::take(&mut first) {
                 cost::say(&*self.model, self.request.resources.memory(), (example, 1), &self.asked, tell);
             }
-            self.chunk(&chunk, &drivers, &mut |example, report| {
+            self.chunk(&chunk, source.name(), &drivers, &mut |example, report| {
                 sink(example, report)?;
                 texts += 1;
                 tell(source.progress(texts));
@@ -274,6 +278,7 @@ impl Explainer<'_> {
     fn chunk(
         &self,
         chunk: &TextsTogether,
+        name: &str,
         drivers: &Drivers,
         sink: &mut dyn FnMut(&Example, Report) -> Result<()>,
     ) -> Result<()> {
@@ -281,7 +286,7 @@ impl Explainer<'_> {
         for ((example, line), foreseen) in chunk.unfinished().zip(foreseen) {
             check_stop(&self.stop)?;
             let report = self.explained(example.clone(), foreseen, drivers);
-            sink(example, report.with_context(|| format!("line {line}"))?)?;
+            sink(example, report.with_context(|| format!("{name}: line {line}"))?)?;
         }
         Ok(())
     }
@@ -306,6 +311,18 @@ impl Explainer<'_> {
         };
         let seconds = started.elapsed().as_secs_f64() / examples.len().max(1) as f64;
         Ok(found.into_iter().map(|found| Some(ForeseenText { found: found?, seconds })).collect())
+    }
+
+    /// The model, where the labels of rows must be its own.
+    fn labels(&self) -> Option<&Card> {
+        let card = self.model.card();
+        // What says nothing of the model counts labels as they are written.
+        let asks = |chosen: &ConfiguredMethod| !chosen.kind.unread().contains(&Unread::Answers);
+        let means = match self.surveys() {
+            true => card.task.classes() == Classes::One && self.asked.methods.iter().any(asks),
+            false => true,
+        };
+        Some(card).filter(|_| means && self.request.texts.label_column.is_some())
     }
 
     fn source(&self) -> Result<TextReader> {
@@ -340,7 +357,8 @@ impl Explainer<'_> {
 
     fn surveyed(&self, drivers: &Drivers, tell: Listener<'_>) -> Result<Report> {
         let started = Instant::now();
-        let open = |texts: &TextInput| TextsAgain::open(texts, self.model.card().task, &self.stop);
+        let open =
+            |texts: &TextInput| TextsAgain::open(texts, self.model.card().task, self.labels(), &self.stop);
         let examples = open(&self.request.texts)?;
         self.say_cost(&examples, tell)?;
         let mut held_out = None;

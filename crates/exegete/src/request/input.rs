@@ -10,7 +10,7 @@ mod weights;
 
 use super::{Notice, Stop, TextInput, text_sha256};
 use crate::report::RecordedFile;
-use crate::{Example, Field, Task};
+use crate::{Card, Example, Field, Task};
 pub(crate) use again::TextsAgain;
 use anyhow::{Result, bail};
 pub(crate) use bad_rows::BadRows;
@@ -162,26 +162,64 @@ impl TextReader {
         Ok(())
     }
 
-    /// Every further row with its line, at most so many. What is wrong is told of all rows at once.
-    pub(crate) fn whole(&mut self, limit: Option<usize>) -> Result<Vec<(usize, Example)>> {
-        let (mut rows, mut bad) = (Vec::new(), BadRows::default());
-        while limit.is_none_or(|limit| rows.len() < limit) {
+    /// Every further row with its line, at most so many. What is wrong is told of all rows at once; with a card, that is also a
+    /// label which the model does not have.
+    pub(crate) fn whole(
+        &mut self,
+        limit: Option<usize>,
+        labels: Option<&Card>,
+    ) -> Result<Vec<(usize, Example)>> {
+        let mut rows = Vec::new();
+        self.every(limit, labels, &mut |line, example| rows.push((line, example)))?;
+        Ok(rows)
+    }
+
+    /// The same, row by row.
+    fn every(
+        &mut self,
+        limit: Option<usize>,
+        labels: Option<&Card>,
+        visit: &mut dyn FnMut(usize, Example),
+    ) -> Result<()> {
+        let (mut rows, mut bad) = (0, BadRows::default());
+        while limit.is_none_or(|limit| rows < limit) {
             let before = self.bytes();
-            match self.read() {
+            match self.read().and_then(|row| self.meant(row, labels)) {
                 Ok(None) => break,
-                Ok(Some(example)) => rows.push((self.line, example)),
+                Ok(Some(example)) => {
+                    rows += 1;
+                    visit(self.line, example);
+                }
                 // Without a header, or where nothing more can be read, no other row says anything.
-                Err(error) if self.bytes() == before || !self.rows.has_header() => return Err(error),
+                Err(error) if self.bytes() == before || self.is_unreadable() => return Err(error),
                 Err(error) => bad.add(self.name(), error),
             }
         }
-        bad.none().map(|()| rows)
+        bad.none()
     }
 
-    /// Every further example, of which there must be one.
-    pub(crate) fn all(&mut self) -> Result<Vec<Example>> {
-        let examples = self.chunk(usize::MAX)?;
-        if examples.is_empty() { bail!("{}: holds no text", self.name()) } else { Ok(examples) }
+    /// Whether no row can be read, whatever it holds.
+    fn is_unreadable(&self) -> bool {
+        let lacks_pairs = self.columns.needs_pair && self.pair.is_none();
+        !self.rows.has_header() || lacks_pairs && matches!(self.rows, Rows::Text(_))
+    }
+
+    /// A row whose label is one of the model's.
+    fn meant(&self, row: Option<Example>, labels: Option<&Card>) -> Result<Option<Example>> {
+        if let (Some(card), Some(label)) = (labels, row.as_ref().and_then(|row| row.label.as_deref())) {
+            card.task.meant(card, label).map_err(|error| self.rejected(error))?;
+        }
+        Ok(row)
+    }
+
+    /// Reads a file once before any work: whatever is wrong with a row of it is told at once and not after hours. What is no
+    /// file can be read only once.
+    pub(crate) fn check_file(texts: &TextInput, task: &dyn Task, labels: Option<&Card>) -> Result<()> {
+        if !texts.input.as_deref().is_some_and(Path::is_file) {
+            return Ok(());
+        }
+        let texts = TextInput { weights: None, ..texts.clone() };
+        Self::open(&texts, task)?.every(None, labels, &mut |_, _| ())
     }
 
     /// The standard input by what was read of it, where it is the input.

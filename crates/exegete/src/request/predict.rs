@@ -2,6 +2,7 @@
 
 use super::input::TextReader;
 use super::{AddressOptions, Listener, Resources, Stop, TextInput, check_stop, model, say_going_on, unused};
+use crate::task::Classes;
 use crate::{Card, Driver, Error, Example, Model, Prediction};
 use anyhow::{Result, bail};
 use clap::Args;
@@ -70,6 +71,9 @@ pub fn open<'a>(request: &'a PredictRequest, stop: &Stop, tell: Listener<'_>) ->
     texts.check()?;
     unused::of_predict(texts, model.as_deref())?;
     let model = model::load(model.as_deref(), resources, remote, texts.pairs(), tell)?;
+    let (card, named) = (model.card(), texts.label_column.is_some());
+    let labels = Some(card).filter(|card| named && card.task.classes() == Classes::One);
+    TextReader::check_file(texts, card.task, labels)?;
     Ok(Predictor { request, model, stop: stop.clone() })
 }
 

@@ -1,6 +1,6 @@
 //! What programs do at their edges: files as people have them, options that say nothing, and words that must be true.
 
-use crate::harness::{Run, assert_error, exegete, file, golden};
+use crate::harness::{Run, assert_error, exegete, exegete_reading, file, golden};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
@@ -291,6 +291,41 @@ fn every_bad_row_is_told_at_once() {
         &run,
         &["3 bad rows: line 2: the row has 1 fields", "line 4: the line is empty", "line 5: the row has 3"],
     );
+}
+
+/// Files are read before any work: all bad rows, and all labels that the model does not have, with file and line.
+#[test]
+fn bad_rows_and_labels_are_told_before_any_work() {
+    let (_folder, rows) = file("rows.tsv", b"text\tlabel\ngood\nfine\tpositive\n\nbad\tnegative\n");
+    let (_folder, labels) = file("labels.tsv", b"text\tlabel\ngood\tgreat\nfine\tpositive\nbad\tawful\n");
+    let (_folder, twice) = file("a.jsonl", b"{\"text\":\"a\"}\n{\"text\":\"a\",\"text\":\"b\"}\n");
+    let (_folder, bare) = file("bare.csv", b"good film,1\n");
+    let column = ["--label-column", "label"];
+    let loss = ["--target", "loss"];
+    let commands = [
+        [&["predict"], &column[..]].concat(),
+        [&["explain"], &column[..], &loss].concat(),
+        [&["explain", "--method", "artifacts"], &column[..]].concat(),
+        [&["explain", "--method", "sp_lime"], &column[..], &loss].concat(),
+        [&["explain", "--method", "triggers"], &column[..]].concat(),
+        [&["eval", "--methods", "saliency"], &column[..], &loss].concat(),
+    ];
+    for command in commands {
+        let read = |path: &str| exegete(&[&command[..], &["--input", path]].concat());
+        let told = ["rows.tsv: 2 bad rows: line 2: the row has 1 fields", "line 4: the line is empty"];
+        assert_error(&read(&rows), &told);
+        if !command.contains(&"artifacts") {
+            let told = ["labels.tsv: 2 bad rows: line 2: 'great' is no label", "line 4: 'awful' is no label"];
+            assert_error(&read(&labels), &told);
+        }
+        let plain: Vec<&str> = command.iter().copied().filter(|word| !column.contains(word)).collect();
+        let plain: Vec<&str> = plain.into_iter().filter(|word| !loss.contains(word)).collect();
+        let read = |path: &str| exegete(&[&plain[..], &["--input", path]].concat());
+        assert_error(&read(&twice), &["a.jsonl: line 2: two fields are called 'text'"]);
+        assert_error(&read(&bare), &["bare.csv: line 1: no column", "--no-header"]);
+    }
+    let piped = exegete_reading(&["explain", "-", "--method", "saliency"], b"good\n\n");
+    assert!(piped.stderr.contains("stdin: line 2: the text is empty"), "{}", piped.stderr);
 }
 
 #[test]

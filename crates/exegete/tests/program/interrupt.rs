@@ -445,6 +445,6 @@ fn a_model_that_is_cut_off_is_one_line() {
     let ended = child.wait_with_output().unwrap();
     let message = told(&ended);
     assert_eq!(ended.status.code(), Some(2), "{message}");
-    assert!(message.starts_with("error: line 2: ") && message.lines().count() == 1, "{message}");
+    assert!(message.starts_with("error: stdin: line 2: ") && message.lines().count() == 1, "{message}");
     assert!(message.contains("model.safetensors: changed while it was open (was "), "{message}");
 }

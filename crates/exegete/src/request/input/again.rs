@@ -4,7 +4,7 @@ use super::TextReader;
 use crate::methods::{TextPass, TextSource};
 use crate::report::RecordedFile;
 use crate::request::{Stop, TextInput};
-use crate::{Error, Example, Result, Task};
+use crate::{Card, Error, Example, Result, Task};
 use anyhow::bail;
 
 /// Texts that every pass reads from the start.
@@ -16,13 +16,23 @@ pub(crate) enum TextsAgain {
 }
 
 impl TextsAgain {
-    /// What a command was asked to read, of which there must be a first text.
-    pub(crate) fn open(texts: &TextInput, task: &'static dyn Task, stop: &Stop) -> anyhow::Result<Self> {
+    /// What a command was asked to read, of which there must be a first text; with a card, labels must be the model's.
+    pub(crate) fn open(
+        texts: &TextInput,
+        task: &'static dyn Task,
+        labels: Option<&Card>,
+        stop: &Stop,
+    ) -> anyhow::Result<Self> {
         let mut source = TextReader::open_until(texts, task, stop)?;
         if !texts.input.as_deref().is_some_and(std::path::Path::is_file) {
-            let examples = source.all()?;
+            let rows = source.whole(None, labels)?;
+            if rows.is_empty() {
+                bail!("{}: holds no text", source.name());
+            }
+            let examples = rows.into_iter().map(|(_, example)| example).collect();
             return Ok(Self::Held(examples, source.recorded_stdin()));
         }
+        TextReader::check_file(texts, task, labels)?;
         match source.read()? {
             Some(_) => Ok(Self::File(texts.clone(), task)),
             None => bail!("{}: holds no text", source.name()),

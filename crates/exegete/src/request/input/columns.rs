@@ -4,7 +4,9 @@ use super::lines::Lines;
 use super::{Raw, TextInput};
 use crate::Task;
 use anyhow::Result;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// The names asked for, each a list of candidates of which the first that exists is taken.
 pub(crate) struct Columns {
@@ -78,7 +80,7 @@ impl Columns {
         let place = |wanted: &[String]| {
             let found = wanted.iter().find_map(|name| header.iter().position(|column| column == name));
             let told =
-                || format!("{}{}", missing(wanted, header.iter().map(String::as_str)), uncut(&header, mark));
+                || format!("{}{}", missing(wanted, header.iter().map(String::as_str)), advice(&header, mark));
             found.ok_or_else(|| lines.error(line, told()))
         };
         let text = place(&self.text)?;
@@ -121,7 +123,11 @@ impl Columns {
             let cause = cause.split(" at line").next().unwrap_or_default();
             lines.error(line, format!("not a JSON object: {cause} at column {}", e.column()))
         };
-        let object: Map<String, Value> = serde_json::from_str(text).map_err(wrong)?;
+        let JsonRow { fields: object, twice } = serde_json::from_str(text).map_err(wrong)?;
+        if let Some(twice) = twice {
+            let what = format!("two fields are called '{twice}'; give each a name of its own");
+            return Err(lines.error(line, what));
+        }
         let place = |wanted: &[String]| {
             let found = wanted.iter().find_map(|name| object.get_key_value(name));
             found.ok_or_else(|| lines.error(line, missing(wanted, object.keys().map(String::as_str))))
@@ -140,6 +146,41 @@ impl Columns {
     }
 }
 
+/// The fields of a line of JSON.
+struct JsonRow {
+    fields: Map<String, Value>,
+    /// A name that more than one of them has.
+    twice: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for JsonRow {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RowVisitor)
+    }
+}
+
+struct RowVisitor;
+
+impl<'de> Visitor<'de> for RowVisitor {
+    type Value = JsonRow;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonRow, A::Error> {
+        let mut row = JsonRow { fields: Map::new(), twice: None };
+        while let Some((name, value)) = map.next_entry::<String, Value>()? {
+            if row.fields.contains_key(&name) {
+                row.twice.get_or_insert(name);
+            } else {
+                row.fields.insert(name, value);
+            }
+        }
+        Ok(row)
+    }
+}
+
 impl Indices {
     /// The fields of one row, which must be as wide as the header.
     pub(crate) fn raw(&self, lines: &Lines, line: usize, mut fields: Vec<String>) -> Result<Raw> {
@@ -155,6 +196,18 @@ impl Indices {
         let label = self.label.map(|index| fields[index].clone());
         let pair = self.pair.map(|index| fields[index].clone());
         Ok(Raw { text: std::mem::take(&mut fields[self.text]), pair, label })
+    }
+}
+
+/// What may be wrong with a line of names in which a column is missing.
+fn advice(header: &[String], mark: char) -> String {
+    match uncut(header, mark) {
+        told if !told.is_empty() => told,
+        // Names are short, and numbers are none.
+        _ if header.iter().any(|name| name.trim().contains(' ') || name.trim().parse::<f64>().is_ok()) => {
+            "; if line 1 is a row already, --no-header reads it".to_owned()
+        }
+        _ => "; for a table without a header give --no-header".to_owned(),
     }
 }
 

@@ -90,7 +90,8 @@ fn questions_have_contexts() {
 #[test]
 fn bad_files_name_their_line() {
     let columns = "a.tsv: line 1: no column text, sentence, content; the columns are a, b; \
-                   name another with --text-column, --pair-column or --label-column";
+                   name another with --text-column, --pair-column or --label-column; \
+                   for a table without a header give --no-header";
     check(&[
         case(
             "a.txt",
@@ -111,7 +112,9 @@ fn bad_files_name_their_line() {
             "a.csv",
             b"text,b\nx,1\n",
             &["--label-column", "c"],
-            Err("a.csv: line 1: no column 'c'; the columns are text, b"),
+            Err(
+                "a.csv: line 1: no column 'c'; the columns are text, b; for a table without a header give --no-header",
+            ),
         ),
         case(
             "a.csv",
@@ -124,6 +127,20 @@ fn bad_files_name_their_line() {
             b"{\"text\":\"x\"}\n{\"text\":\n",
             &[],
             Err("a.jsonl: line 2: not a JSON object: EOF while parsing a value at column 8"),
+        ),
+        case(
+            "a.jsonl",
+            b"{\"text\":\"a\"}\n{\"text\":\"a\",\"text\":\"b\"}\n",
+            &[],
+            Err("a.jsonl: line 2: two fields are called 'text'; give each a name of its own"),
+        ),
+        case(
+            "a.csv",
+            b"good film,1\n",
+            &[],
+            Err("a.csv: line 1: no column text, sentence, content; the columns are good film, 1; \
+                 name another with --text-column, --pair-column or --label-column; \
+                 if line 1 is a row already, --no-header reads it"),
         ),
         case("a.jsonl", b"{\"text\":3}\n", &[], Err("a.jsonl: line 1: 'text' is not a string")),
         case(

@@ -183,7 +183,7 @@ fn read(request: &TrainRequest, path: &Path, with_label: bool) -> Result<Vec<(Ex
     let task: &dyn Task = if writes { &SEQUENCE_TO_SEQUENCE } else { &CLASSIFICATION };
     let mut source = TextReader::open(&texts, task)?;
     let file: Arc<str> = source.name().into();
-    let rows = source.whole(None)?;
+    let rows = source.whole(None, None)?;
     if rows.is_empty() {
         bail!("{file}: holds no rows");
     }

@@ -169,7 +169,7 @@ fn read(request: &AttentionDeceiveRequest, path: &Path, rule: &Rule) -> Result<V
     };
     let whole = |column: Option<&str>| -> Result<_> {
         let mut reader = TextReader::open(&texts(column), task)?;
-        let rows = reader.whole(None)?;
+        let rows = reader.whole(None, None)?;
         Ok((reader.name().to_owned(), rows))
     };
     let (name, rows) = whole((!writes).then_some(label))?;
