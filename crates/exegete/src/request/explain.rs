@@ -184,7 +184,7 @@ pub fn open<'a>(request: &'a ExplainRequest, stop: &Stop, tell: Listener<'_>) ->
     }
     let mut files = request.named_files();
     // A report of one text of many is about that text, wherever it came from.
-    files.retain(|(name, _)| *name != "--input" || explainer.surveys());
+    files.retain(|(name, _)| !["--input", "--weights"].contains(name) || explainer.surveys());
     explainer.files = record::files(&files)?;
     Ok(explainer)
 }
