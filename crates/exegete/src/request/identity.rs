@@ -95,7 +95,7 @@ pub(super) fn normal_form(example: &Example) -> String {
     fields.collect::<Vec<_>>().join("\n")
 }
 
-/// The SHA-256 of a text with its fields and label, by which a finished one is recognised.
+/// The SHA-256 of a text with its fields, label and weights, by which a finished one is recognised.
 pub fn text_sha256(example: &Example) -> String {
     let mut hash = ContentHash::default();
     for field in &example.fields {
@@ -104,6 +104,9 @@ pub fn text_sha256(example: &Example) -> String {
     }
     if let Some(label) = &example.label {
         hash.field(label.as_bytes());
+    }
+    if let Some(weights) = &example.weights {
+        hash.field(&weights.iter().flat_map(|weight| weight.to_le_bytes()).collect::<Vec<u8>>());
     }
     hash.hex()
 }
@@ -129,6 +132,9 @@ fn shown(value: &Value) -> String {
 }
 
 fn texts(texts: &TextInput, identity: &mut RunIdentity) -> Result<()> {
+    if let Some(weights) = texts.weights_file() {
+        identity.insert("weights".to_owned(), content(weights)?);
+    }
     if !texts.many() {
         return Ok(());
     }
@@ -191,6 +197,7 @@ mod tests {
         let mut request = ExplainRequest::default();
         request.texts.input = Some(at("a.txt"));
         request.hiding.words = Some(at("a.txt"));
+        request.texts.weights = Some(at("a.txt"));
         request.set = vec![format!("forbid=@{}", at("a.txt").display())];
         let nothing: [&str; 0] = [];
         assert_eq!(
@@ -198,6 +205,7 @@ mod tests {
             nothing
         );
         assert_eq!(differs(&request, |r| r.hiding.words = Some(at("same.txt"))), nothing);
+        assert_eq!(differs(&request, |r| r.texts.weights = Some(at("same.txt"))), nothing);
         assert_eq!(
             differs(&request, |r| r.set = vec![format!("forbid=@{}", at("same.txt").display())]),
             nothing
@@ -206,6 +214,7 @@ mod tests {
         assert_eq!(differs(&request, |r| r.texts.input = Some(at("b.txt"))), ["input"]);
         assert_eq!(differs(&request, |r| r.texts.input = Some(at("same.tsv"))), ["kind of input"]);
         assert_eq!(differs(&request, |r| r.hiding.words = Some(at("b.txt"))), ["words"]);
+        assert_eq!(differs(&request, |r| r.texts.weights = Some(at("b.txt"))), ["weights"]);
         assert_eq!(
             differs(&request, |r| r.set = vec![format!("forbid=@{}", at("b.txt").display())]),
             ["set"]
@@ -214,10 +223,18 @@ mod tests {
     }
 
     #[test]
-    fn a_texts_hash_keeps_its_fields_apart() {
+    fn a_texts_hash_keeps_its_parts_apart() {
         let labelled = Example { label: Some("b".into()), ..Example::text("a") };
-        let hashes = [Example::text("a"), Example::text("ab"), Example::pair("a", "b"), labelled];
+        let weighted = |weight| Example { weights: Some(vec![weight, 1.0]), ..Example::text("a") };
+        let hashes = [
+            Example::text("a"),
+            Example::text("ab"),
+            Example::pair("a", "b"),
+            labelled,
+            weighted(0.5),
+            weighted(0.25),
+        ];
         let hashes: std::collections::BTreeSet<String> = hashes.iter().map(text_sha256).collect();
-        assert_eq!(hashes.len(), 4);
+        assert_eq!(hashes.len(), 6);
     }
 }
