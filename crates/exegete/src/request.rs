@@ -45,7 +45,7 @@ mod unused;
 pub use answers::holds_answers;
 pub use hiding::HidingOptions;
 use identity::normal_form;
-pub use identity::{RunIdentity, text_sha256};
+pub use identity::{RunIdentity, differences, text_sha256};
 pub use input::TextReader;
 pub use reads::{Read, refuse_reads};
 pub(crate) use record::of_library;

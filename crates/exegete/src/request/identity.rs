@@ -1,16 +1,17 @@
 //! What makes two runs the same run: contents of files, never how their paths are spelled.
 
 use super::attention::debate::AttentionDebateRequest;
+use super::attention::deceive::AttentionDeceiveRequest;
 use super::attention::test::AttentionTestRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
 use super::predict::PredictRequest;
-use super::{HidingOptions, TextInput, settings};
+use super::{HidingOptions, Read, TextInput, model, settings};
 use crate::{Card, ContentHash, Example, sha256_hex, sha256_of};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 
@@ -19,6 +20,8 @@ pub type RunIdentity = BTreeMap<String, String>;
 
 /// A value longer than this is hashed.
 const LONGEST_VALUE: usize = 200;
+/// A value that is longer than this says nothing to a reader.
+const SHOWN_CHARS: usize = 40;
 /// What a stream that can be read only once is called; its texts are recognised one by one.
 const STREAM: &str = "a stream";
 
@@ -67,8 +70,19 @@ impl AttentionDebateRequest {
     /// The same; there is no model before the run.
     pub fn identity(&self) -> Result<RunIdentity> {
         let mut identity = set_fields(&self.meaning())?;
-        for (name, path) in self.named_files() {
-            identity.insert(name.trim_start_matches('-').to_owned(), content(path)?);
+        files(&self.named_files(), &mut identity)?;
+        Ok(identity)
+    }
+}
+
+impl AttentionDeceiveRequest {
+    /// The same; small models start from nothing but their request.
+    pub(super) fn identity(&self) -> Result<RunIdentity> {
+        let mut identity = set_fields(&self.meaning())?;
+        files(&self.named_files(), &mut identity)?;
+        if self.kind.is_none() {
+            let start = model::open(self.model.as_deref(), self.resources.threads())?;
+            identity.insert("model".to_owned(), start.card().fingerprint.clone());
         }
         Ok(identity)
     }
@@ -84,6 +98,18 @@ impl PredictRequest {
         texts(&self.texts, &mut identity)?;
         Ok(identity)
     }
+}
+
+/// In what two runs differ, with both values where they are short; nothing where they are the same run.
+pub fn differences(then: &RunIdentity, now: &RunIdentity) -> Vec<String> {
+    let names: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+    let differing = names.into_iter().filter(|name| then.get(*name) != now.get(*name));
+    let is_short = |value: &&String| value.chars().count() <= SHOWN_CHARS;
+    let told = |name: &String| match (then.get(name).filter(is_short), now.get(name).filter(is_short)) {
+        (Some(then), Some(now)) => format!("{name} (then {then}, now {now})"),
+        _ => name.clone(),
+    };
+    differing.map(told).collect()
 }
 
 /// Lower case, letters and digits only: two texts that agree in this are the same text.
@@ -148,6 +174,14 @@ fn texts(texts: &TextInput, identity: &mut RunIdentity) -> Result<()> {
     Ok(())
 }
 
+/// Files by what they hold, under the names of their options.
+fn files(reads: &[Read<'_>], identity: &mut RunIdentity) -> Result<()> {
+    for (name, path) in reads {
+        identity.insert(name.trim_start_matches('-').to_owned(), content(path)?);
+    }
+    Ok(())
+}
+
 fn hiding(hiding: &HidingOptions, identity: &mut RunIdentity) -> Result<()> {
     if let Some(words) = &hiding.words {
         identity.insert("words".to_owned(), content(words)?);
@@ -161,7 +195,8 @@ fn set(words: &[String], identity: &mut RunIdentity) -> Result<()> {
     Ok(())
 }
 
-fn content(path: &Path) -> Result<String> {
+/// The SHA-256 of what a file holds.
+pub(super) fn content(path: &Path) -> Result<String> {
     let cannot = || format!("{}: cannot be read", path.display());
     sha256_of(File::open(path).with_context(cannot)?).with_context(cannot)
 }
