@@ -47,6 +47,8 @@ pub(super) fn files(reads: &[Read<'_>]) -> Result<Vec<RecordedFile>> {
 fn file(path: &Path) -> Result<RecordedFile> {
     let cannot = || format!("{}: cannot be read", path.display());
     let hash = || sha256_of(File::open(path)?);
+    // What is not there is no stream.
+    path.metadata().with_context(cannot)?;
     // A pipe gives what it holds once, to whoever reads it for the answer.
     let sha256 = path.is_file().then(hash).transpose().with_context(cannot)?;
     Ok(RecordedFile { path: path.display().to_string(), sha256 })
