@@ -18,6 +18,7 @@ pub use grow::{AnchorSearch, AnchorStep, Found, find};
 
 use crate::effort::MOST_ROWS;
 use crate::evidence::sentence::percent;
+use crate::evidence::{Judged, verdict_of};
 use crate::parameter::{POSITIVE, Parameter, SHARE};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod, params};
 use crate::search::asking::Asking;
@@ -171,20 +172,23 @@ impl AnchorSearch {
             )
         });
         let sentence = format!("{stays}, the model says {label} {sure}{random}.");
-        Verdict::new(sentence, self.failures(found))
+        verdict_of(sentence, self.judged(found))
     }
 
-    fn failures(&self, found: &Found) -> Vec<String> {
-        let asked = percent(self.threshold);
-        let mut failures = Vec::new();
-        if !found.met && found.exact {
-            failures.push(format!("no rule that is short enough reaches {asked}"));
-        } else if !found.met {
-            failures.push(format!("no rule was shown to reach {asked} with {} draws", found.draws));
-        }
-        if found.random.is_some_and(|random| random.value >= found.precision.low) {
-            failures.push("random rules of the same length hold the decision as well".into());
-        }
-        failures
+    fn judged(&self, found: &Found) -> Vec<(&'static str, Judged)> {
+        let (asked, low) = (percent(self.threshold), found.precision.low);
+        let missed = match (found.met, found.exact) {
+            (true, _) => None,
+            (false, true) => Some(format!("no rule that is short enough reaches {asked}")),
+            (false, false) => Some(format!("no rule was shown to reach {asked} with {} draws", found.draws)),
+        };
+        let random = found.random.map(|random| {
+            let well = "random rules of the same length hold the decision as well";
+            Judged::new(random.value, low, (random.value >= low).then(|| well.to_owned()))
+        });
+        let precision = Judged::new(low, self.threshold, missed);
+        std::iter::once(("precision", precision))
+            .chain(random.map(|random| ("random_rules", random)))
+            .collect()
     }
 }
