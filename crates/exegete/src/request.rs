@@ -22,6 +22,7 @@ pub mod bench;
 pub mod data;
 pub mod eval;
 pub mod explain;
+pub mod methods;
 pub mod model;
 pub mod predict;
 pub mod show;
