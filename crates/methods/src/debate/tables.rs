@@ -84,7 +84,7 @@ impl Summary<'_> {
     }
 
     fn interval(&self, values: &[f64], place: u64, of: impl Fn(&mut [f64]) -> f64) -> Cell {
-        let found = bootstrap(values, of, &mut Stream::Resamples.random(self.seed, place));
+        let found = bootstrap(values, of, &mut Stream::resamples(self.seed, place));
         found.map_or(Cell::Empty, |Interval { value, lower, upper }| Cell::Interval { value, lower, upper })
     }
 
