@@ -1,5 +1,6 @@
 //! Predictions for reading: the text, then what the model says of it.
 
+use exegete::report::number::percent;
 use exegete::{ClassScore, Example, Prediction, Scores};
 use std::io::{self, Write};
 
@@ -80,7 +81,7 @@ fn classes(out: &mut dyn Write, scores: &[ClassScore], style: Style) -> io::Resu
     for (rank, score) in shown.iter().enumerate() {
         let label = format!("{:<width$}", visible(&score.label));
         let label = if rank == 0 { style.strong(&label) } else { label };
-        let line = format!("  {label}  {}  {}", percent(score.prob), style.paint("36", &bar(score.prob)));
+        let line = format!("  {label}  {}  {}", padded(score.prob), style.paint("36", &bar(score.prob)));
         writeln!(out, "{}", line.trim_end())?;
     }
     match scores.len() - shown.len() {
@@ -95,20 +96,19 @@ fn tags(out: &mut dyn Write, tags: &[exegete::Tag], style: Style) -> io::Result<
     for tag in tags {
         let label = format!("{:<label_width$}", visible(&tag.label));
         let label = if tag.label == "O" { style.faint(&label) } else { style.strong(&label) };
-        writeln!(out, "  {:<text_width$}  {label}  {}", visible(&tag.text), percent(tag.prob))?;
+        writeln!(out, "  {:<text_width$}  {label}  {}", visible(&tag.text), padded(tag.prob))?;
     }
     Ok(())
 }
 
 fn answer(out: &mut dyn Write, answer: &exegete::Answer) -> io::Result<()> {
     let text = if answer.answer.is_empty() { "no answer".to_owned() } else { visible(&answer.answer) };
-    writeln!(out, "  answer: {text}  {}  score {:.3}", percent(answer.prob), answer.score)
+    writeln!(out, "  answer: {text}  {}  score {:.3}", padded(answer.prob), answer.score)
 }
 
 fn fill(out: &mut dyn Write, fill: &exegete::Fill) -> io::Result<()> {
     let top = fill.top.iter().take(SHOWN);
-    let words: Vec<_> =
-        top.map(|s| format!("{} {}", visible(&s.piece), percent(s.prob).trim_start())).collect();
+    let words: Vec<_> = top.map(|s| format!("{} {}", visible(&s.piece), percent(s.prob, 1))).collect();
     writeln!(out, "  mask at token {}: {}", fill.position, words.join(", "))
 }
 
@@ -118,8 +118,9 @@ fn vector(out: &mut dyn Write, vector: &[f32]) -> io::Result<()> {
     writeln!(out, "  vector of {}: {}{rest}", vector.len(), shown.join(" "))
 }
 
-fn percent(prob: f64) -> String {
-    format!("{:>5.1} %", 100.0 * prob)
+/// As wide as the largest, so that a column lines up.
+fn padded(prob: f64) -> String {
+    format!("{:>7}", percent(prob, 1))
 }
 
 /// A bar in eighths of a character cell.

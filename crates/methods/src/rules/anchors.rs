@@ -17,13 +17,13 @@ use grow::OWN;
 pub use grow::{AnchorSearch, AnchorStep, Found, find};
 
 use crate::effort::MOST_ROWS;
-use crate::evidence::sentence::percent;
 use crate::evidence::{Judged, verdict_of};
 use crate::parameter::{POSITIVE, Parameter, SHARE};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod, params};
 use crate::search::asking::Asking;
 use crate::search::wording::Wording;
 use crate::{Arguments, Question, Stream};
+use exegete_core::report::number::percent;
 use exegete_core::report::{Bounded, Item, Rule, RuleStep, Subject, UnitText, Verdict};
 use exegete_core::{Error, Result};
 use std::collections::BTreeMap;
@@ -151,15 +151,15 @@ impl AnchorSearch {
         };
         let others = if count == 0 { "" } else { "other " };
         let texts = format!("texts with {others}{} {}", wording.noun(2), wording.hidden());
-        let (value, low) = (percent(found.precision.value), percent(found.precision.low));
+        let (value, low) = (percent(found.precision.value, 0), percent(found.precision.low, 0));
         let sure = match (found.exact, found.met) {
             (true, _) => format!("in {value} of all {texts}"),
             (false, true) => {
-                let sure = percent(1.0 - self.delta);
+                let sure = percent(1.0 - self.delta, 0);
                 format!("in {value} of {texts} at random (at least {low}, {sure} sure)")
             }
             (false, false) => {
-                let high = percent(found.precision.high);
+                let high = percent(found.precision.high, 0);
                 format!("in {value} of {texts} at random ({low} to {high})")
             }
         };
@@ -168,7 +168,7 @@ impl AnchorSearch {
                 "; while {} at random {}, in {}",
                 wording.count(count),
                 if count == 1 { "stays" } else { "stay" },
-                percent(random.value)
+                percent(random.value, 0)
             )
         });
         let sentence = format!("{stays}, the model says {label} {sure}{random}.");
@@ -176,7 +176,7 @@ impl AnchorSearch {
     }
 
     fn judged(&self, found: &Found) -> Vec<(&'static str, Judged)> {
-        let (asked, low) = (percent(self.threshold), found.precision.low);
+        let (asked, low) = (percent(self.threshold, 0), found.precision.low);
         let missed = match (found.met, found.exact) {
             (true, _) => None,
             (false, true) => Some(format!("no rule that is short enough reaches {asked}")),

@@ -7,11 +7,11 @@ use super::sets::{combinations, every, some, with, without};
 use super::wording::Wording;
 use super::{Hidden, Look, SHOWN, least_sure_first, seen};
 use crate::effort::MOST_ROWS;
-use crate::evidence::sentence::percent;
 use crate::evidence::{Judged, verdict_of};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod, params};
 use crate::{Arguments, Decision, Parameter, Question, Set, Stream};
 use exegete_core::Result;
+use exegete_core::report::number::percent;
 use exegete_core::report::{Chance, Edits, Item, Subject, Verdict};
 use rand_chacha::ChaCha8Rng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -149,7 +149,7 @@ fn verdict(wording: &Wording<'_>, flips: &Flips, before: &Decision, after: Optio
         (_, false) => ", and fewer were not found to",
     };
     let random = flips.random.map_or_else(String::new, |random| {
-        let share = percent(random.hits as f64 / random.trials as f64);
+        let share = percent(random.hits as f64 / random.trials as f64, 0);
         format!("; of other sets of {} {share} do", wording.count(set.len()))
     });
     let sets = wording.count(set.len());

@@ -7,10 +7,10 @@ use super::sets::{some, with};
 use super::wording::Wording;
 use super::{Hidden, Look, SHOWN, seen, surest_first};
 use crate::effort::MOST_ROWS;
-use crate::evidence::sentence::percent;
 use crate::evidence::{Judged, verdict_of};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod, params};
 use crate::{Arguments, Decision, Parameter, Question, Set, Stream};
+use exegete_core::report::number::percent;
 use exegete_core::report::{Chance, Edits, Item, Subject, Verdict};
 use exegete_core::task::Classes;
 use exegete_core::{Error, Result};
@@ -181,7 +181,7 @@ fn verdict(wording: &Wording<'_>, reduced: &Reduced, decision: &Decision) -> Ver
         decision.prob,
         wording.list(&left),
         wording.count(left.len()),
-        percent(share)
+        percent(share, 0)
     );
     verdict_of(sentence, [complete, ("random_edits", beside)])
 }
