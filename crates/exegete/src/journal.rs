@@ -6,9 +6,8 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use exegete::partial::{FilePlace, Partial, place, sweep};
-use exegete::request::RunIdentity;
+use exegete::request::{RunIdentity, differences};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -16,8 +15,6 @@ use std::path::{Path, PathBuf};
 const SCHEMA: &str = "exegete.unfinished/1";
 /// Hexadecimal digits of a SHA-256.
 const HASH_DIGITS: usize = 64;
-/// A value that is longer than this says nothing to a reader.
-const SHOWN_CHARS: usize = 40;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -167,28 +164,13 @@ const NOT_OURS: &str = "is no unfinished run; remove it or choose another output
 fn compare(line: &[u8], run: &RunIdentity) -> Result<()> {
     let found: Header = serde_json::from_slice(line).ok().context(NOT_OURS)?;
     ensure!(found.schema == SCHEMA, NOT_OURS);
-    let names: BTreeSet<&String> = found.run.keys().chain(run.keys()).collect();
-    let differs = |name: &&&String| found.run.get(**name) != run.get(**name);
-    let told: Vec<String> = names
-        .iter()
-        .filter(differs)
-        .map(|name| match (found.run.get(*name), run.get(*name)) {
-            (Some(then), Some(now)) if is_short(then) && is_short(now) => {
-                format!("{name} (then {then}, now {now})")
-            }
-            _ => (*name).clone(),
-        })
-        .collect();
+    let told = differences(&found.run, run);
     ensure!(
         told.is_empty(),
         "an unfinished run that differs in: {}; finish it, remove it or choose another output",
         told.join(", ")
     );
     Ok(())
-}
-
-fn is_short(value: &str) -> bool {
-    value.chars().count() <= SHOWN_CHARS
 }
 
 #[cfg(test)]

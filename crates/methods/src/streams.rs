@@ -41,7 +41,7 @@ pub enum Stream {
     TokenPairs = 206,
     /// The order in which sentences are joined to texts, and which texts are looked at more closely.
     JoinedSentences = 208,
-    /// Resamples of an experiment's texts, one stream a statistic from here on.
+    /// Resamples of an experiment's texts, one stream a statistic from here on, of which there are 699.
     Resamples = 301,
     /// Parameters of a randomised model, one stream a part of the model from here on.
     Parameters = 1000,
@@ -75,11 +75,13 @@ pub enum Stream {
     HeadResamples = 1 << 53,
     /// Resamples of what notices a deception, two streams a statistic from here on.
     NoticeResamples = 1 << 56,
+    /// Resamples of an experiment's texts for statistics beyond those of `Resamples`, one stream each from here on.
+    FurtherResamples = 1 << 57,
 }
 
 impl Stream {
     /// All there are, by number.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::GradientShap,
         Self::Noise,
         Self::PermutationShap,
@@ -114,7 +116,16 @@ impl Stream {
         Self::ErasureOrders,
         Self::HeadResamples,
         Self::NoticeResamples,
+        Self::FurtherResamples,
     ];
+
+    /// Resamples for a statistic of an experiment. With very many classes there are more of them than numbers before the next
+    /// stream's.
+    pub(crate) fn resamples(seed: u64, place: u64) -> ChaCha8Rng {
+        const PLACES: u64 = Stream::Parameters as u64 - Stream::Resamples as u64;
+        let stream = if place < PLACES { Self::Resamples } else { Self::FurtherResamples };
+        stream.random(seed, place)
+    }
 
     /// Random numbers for one use under a seed; `place` tells apart what is drawn for many parts, texts or words.
     pub fn random(self, seed: u64, place: u64) -> ChaCha8Rng {
@@ -138,6 +149,7 @@ mod tests {
         // Stream 0 is that of what lies below: see ARCHITECTURE.md.
         assert!(!numbers.contains(&0));
         let many = [
+            Stream::Resamples,
             Stream::Parameters,
             Stream::Scores,
             Stream::Words,
@@ -154,11 +166,23 @@ mod tests {
             Stream::ErasureOrders,
             Stream::HeadResamples,
             Stream::NoticeResamples,
+            Stream::FurtherResamples,
         ];
         assert!(
             Stream::ALL.ends_with(&many),
             "places count upward, so nothing may follow but other such streams"
         );
+        // Only these begin close below the next: see `Stream::resamples`.
+        let close = many.windows(2).filter(|pair| pair[1] as u64 - (pair[0] as u64) < 1 << 30);
+        assert_eq!(close.map(|pair| pair[0]).collect::<Vec<_>>(), [Stream::Resamples]);
+        let drawn = |mut random: ChaCha8Rng| random.random::<u64>();
+        for place in [0, 698] {
+            assert_eq!(drawn(Stream::resamples(3, place)), drawn(Stream::Resamples.random(3, place)));
+        }
+        for place in [699, 700, 1 << 20] {
+            let reached = Stream::Parameters.random(3, place - 699);
+            assert_ne!(drawn(Stream::resamples(3, place)), drawn(reached), "{place} reaches the next stream");
+        }
         let first = |stream: &Stream| stream.random(0, 0).random::<u64>();
         let mut drawn: Vec<u64> = Stream::ALL.iter().map(first).collect();
         drawn.sort_unstable();

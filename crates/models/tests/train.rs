@@ -1,7 +1,7 @@
 //! Training against PyTorch's optimisers, and what every run must keep: its seed, its place, its names.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use exegete_core::{Array, Example, Label, Learner, Model, Site, Task, task};
+use exegete_core::{Array, Example, Label, Learner, Model, Site, Task, Token, task};
 use exegete_engine::{Context, Op, ParamGrad, Tensor, Unary, Update};
 use exegete_models::loss::{Forward, supervised};
 use exegete_models::train::*;
@@ -537,6 +537,15 @@ fn a_state_of_another_run_is_refused() {
         let mut second = trainer(Start::Scratch(folder("bert-sequence")), other);
         let error = fit(&mut second, &data, &place, &mut |_| Ok(())).unwrap_err().to_string();
         assert!(error.contains("a difference in: settings"), "{error}");
+    }
+    let changes: [fn(&mut Token); 3] =
+        [|token| token.weight = Some(0.5), |token| token.type_id += 1, |token| token.id += 1];
+    for change in changes {
+        let mut second = trainer(Start::Scratch(folder("bert-sequence")), tiny(2));
+        let mut data = Data { train: samples(&second, &rows), dev: Vec::new() };
+        change(&mut Arc::make_mut(&mut data.train[3].row.encoded).tokens[1]);
+        let error = fit(&mut second, &data, &place, &mut |_| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("a difference in: training rows;"), "{error}");
     }
     std::fs::write(output.path().join("training_state.safetensors"), b"rubbish").unwrap();
     let mut second = trainer(Start::Scratch(folder("bert-sequence")), tiny(2));

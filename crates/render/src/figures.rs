@@ -1,6 +1,6 @@
 //! How numbers are written for reading.
 
-use exegete_core::report::{Bounded, Cell, Table};
+use exegete_core::report::{Bounded, Cell, Table, number};
 
 /// Three significant digits; more where the number is large, two where it is below a tenth.
 pub(crate) fn figure(value: f64) -> String {
@@ -70,7 +70,7 @@ pub(crate) fn error(error: f64, decimals: usize) -> String {
 
 /// A share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
-    if share.is_finite() { format!("{:.1} %", 100.0 * share) } else { odd(share) }
+    if share.is_finite() { number::percent(share, 1) } else { odd(share) }
 }
 
 /// A share with the bounds of its interval, where it has one: `97.3 % (95.1 % to 98.9 %)`.
@@ -85,7 +85,7 @@ pub(crate) fn interval(share: Bounded) -> String {
 
 /// A share of a column, without decimals.
 pub(crate) fn share(share: f64) -> String {
-    if share.is_finite() { format!("{:.0} %", 100.0 * share) } else { odd(share) }
+    if share.is_finite() { number::percent(share, 0) } else { odd(share) }
 }
 
 /// A probability value: one that rounds to nothing is said to be below what is shown.

@@ -25,6 +25,8 @@ mod schema;
 mod toy;
 mod worked;
 
+pub use exegete_core::dot;
+
 pub use close::{Comparison, Numbers, Of, check, close};
 pub use faulty::{Fault, Faulty};
 pub use formula::{Formula, Function};

@@ -42,9 +42,19 @@ impl fmt::Display for Number {
     }
 }
 
+/// A share as people write it: `97.3 %`.
+pub fn percent(share: f64, decimals: usize) -> String {
+    format!("{:.decimals$} %", 100.0 * share)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_are_percentages() {
+        assert_eq!((percent(0.04, 0), percent(0.9731, 1)), ("4 %".to_owned(), "97.3 %".to_owned()));
+    }
 
     #[test]
     fn numbers_are_short_and_exact() {

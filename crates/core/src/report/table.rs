@@ -53,6 +53,12 @@ pub enum Cell {
 }
 
 impl Table {
+    /// A table of these columns that has no rows yet.
+    pub fn new(name: &str, title: &str, columns: &[&str]) -> Self {
+        let columns = columns.iter().map(|&column| column.to_owned()).collect();
+        Self { name: name.to_owned(), title: title.to_owned(), columns, ..Self::default() }
+    }
+
     /// One cell a column in every row; pictures of columns that there are.
     pub(super) fn consistent(&self) -> Result<()> {
         let row = |(index, row): (usize, &Vec<_>)| {

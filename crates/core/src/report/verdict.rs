@@ -8,7 +8,7 @@ pub struct Verdict {
     pub sentence: String,
     /// What failed, worst first; empty where nothing did.
     pub failures: Vec<String>,
-    /// What each check found, in the order of failures; empty in reports of rules and edits, and in old ones.
+    /// What each check found, in the order of failures; empty in old reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
 }

@@ -266,7 +266,7 @@ pub(crate) fn moved(x: &Tensor<f64>, v: &Tensor<f64>, step: f64) -> Tensor<f64> 
 /// Σ a·b.
 pub(crate) fn dot(a: &Tensor<f64>, b: &Tensor<f64>) -> f64 {
     assert_eq!((a.rows(), a.cols()), (b.rows(), b.cols()));
-    a.data().iter().zip(b.data()).map(|(a, b)| a * b).sum()
+    exegete_testkit::dot(a.data(), b.data())
 }
 
 /// Errors are relative to the largest element of the truth where that is above one.

@@ -2,12 +2,14 @@
 
 use super::{Listener, Notice};
 use crate::methods::parameter::grouped;
-use crate::methods::{Request, most_rows};
-use crate::{Example, Model};
+use crate::methods::{ConfiguredMethod, Kind, Meaning, Needs, Question, Request, most_rows};
+use crate::{Driver, Example, Model};
 use std::time::Instant;
 
 /// Fewer rows start without a word.
 const MANY: usize = 20_000;
+/// So many rows are run backward to see what one takes.
+const SLOPES: u32 = 4;
 
 /// One note for each method that may run very many rows for so many texts like this one. Whatever goes wrong here is said by the work itself.
 pub(super) fn say(
@@ -19,10 +21,21 @@ pub(super) fn say(
 ) {
     let Ok(rows) = most_rows(model, memory_bytes, (example, texts), request) else { return };
     for (name, rows) in rows.into_iter().filter(|(_, rows)| *rows >= MANY) {
-        if let Some(seconds) = seconds_a_row(model, example) {
-            tell(Notice::Note(&line(name, rows, seconds)));
+        let slopes = request.methods.iter().any(|chosen| chosen.info.name == name && reads_slopes(chosen));
+        let seconds = match slopes {
+            true => seconds_a_slope(model, memory_bytes, example, request),
+            false => seconds_a_row(model, example),
+        };
+        if let Some(seconds) = seconds {
+            tell(Notice::Note(&line(name, rows, slopes, seconds)));
         }
     }
+}
+
+/// Whether the rows that a method counts are run backward too: where it gives scores and reads more than attention.
+fn reads_slopes(chosen: &ConfiguredMethod) -> bool {
+    let scores = matches!(chosen.kind, Kind::Scores(_));
+    scores && chosen.info.needs == Needs::Inside && chosen.info.meaning != Meaning::Looked
 }
 
 /// Whether it would be many rows if there were any number of texts: else nobody need count them.
@@ -40,10 +53,33 @@ fn seconds_a_row(model: &dyn Model, example: &Example) -> Option<f64> {
     Some(started.elapsed().as_secs_f64() / copies.len() as f64)
 }
 
-fn line(name: &str, rows: usize, seconds: f64) -> String {
+/// The same of a row with the slopes of F, which is how noisy copies of a text are read: one after the other.
+fn seconds_a_slope(
+    model: &dyn Model,
+    memory_bytes: usize,
+    example: &Example,
+    request: &Request,
+) -> Option<f64> {
+    let driver = Driver::new(memory_bytes);
+    let questions = Question::all(model, &driver, example, request).ok()?;
+    let question = questions.first()?;
+    let words = question.words().ok()?;
+    let read = || question.slopes(std::slice::from_ref(&question.row), words).ok();
+    read()?;
+    let started = Instant::now();
+    for _ in 0..SLOPES {
+        read()?;
+    }
+    Some(started.elapsed().as_secs_f64() / f64::from(SLOPES))
+}
+
+fn line(name: &str, rows: usize, slopes: bool, seconds: f64) -> String {
     let rows_written = grouped(rows);
     let (row, all) = (duration(seconds), duration(seconds * rows as f64));
-    format!("{name}: up to {rows_written} rows of the model; a row takes about {row} here, so up to {all}")
+    let kind = if slopes { ", forward and backward" } else { "" };
+    format!(
+        "{name}: up to {rows_written} rows of the model{kind}; a row takes about {row} here, so up to {all}"
+    )
 }
 
 /// A time with its unit, to two digits at most below ten.
@@ -59,11 +95,43 @@ pub(super) fn duration(seconds: f64) -> String {
 mod tests {
     use super::*;
 
+    /// What is said before such a request runs.
+    fn told(method: &str, set: &[&str]) -> Vec<String> {
+        let model = crate::load_default(&crate::LoadOptions::default()).unwrap();
+        let methods = ConfiguredMethod::all(&[method], set).unwrap();
+        let request = Request { methods, ..Request::default() };
+        let mut told = Vec::new();
+        say(&*model, 1 << 30, (&Example::text("A warm film."), 1), &request, &mut |notice| {
+            told.push(format!("{notice:?}"));
+        });
+        told
+    }
+
+    /// A gradient takes several times what an answer does, so it is measured where rows are run backward.
+    #[test]
+    fn rows_are_measured_as_they_are_run() {
+        let noise = &["noise=smooth", "noise_samples=100000"][..];
+        for (method, set, backward) in [
+            ("saliency", noise, true),
+            ("attention", noise, false),
+            ("hotflip", &["candidates=10000", "beam=10", "random=0"], false),
+        ] {
+            let told = told(method, set);
+            assert_eq!(told.len(), 1, "{method}: {told:?}");
+            assert!(told[0].contains(" rows of the model"), "{told:?}");
+            assert_eq!(
+                told[0].contains("rows of the model, forward and backward; a row takes"),
+                backward,
+                "{told:?}"
+            );
+        }
+    }
+
     #[test]
     fn a_cost_is_one_line() {
         let expected =
             "lime: up to 200,000 rows of the model; a row takes about 3.0 ms here, so up to 10 minutes";
-        assert_eq!(line("lime", 200_000, 0.003), expected);
+        assert_eq!(line("lime", 200_000, false, 0.003), expected);
         let times = [1e-5, 0.0415, 1.0, 90.0, 7200.0, 1e6].map(duration);
         assert_eq!(times, ["10 µs", "42 ms", "1000 ms", "90 s", "2.0 hours", "12 days"]);
     }

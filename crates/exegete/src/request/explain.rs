@@ -190,7 +190,7 @@ pub fn open<'a>(request: &'a ExplainRequest, stop: &Stop, tell: Listener<'_>) ->
     }
     let mut files = request.named_files();
     // A report of one text of many is about that text, wherever it came from.
-    files.retain(|(name, _)| *name != "--input" || explainer.surveys());
+    files.retain(|(name, _)| !["--input", "--weights"].contains(name) || explainer.surveys());
     explainer.files = record::files(&files)?;
     if !explainer.surveys() {
         TextReader::check_file(texts, explainer.model.card().task, explainer.labels())?;

@@ -1,6 +1,7 @@
 //! What makes two runs the same run: contents of files, never how their paths are spelled.
 
 use super::attention::debate::AttentionDebateRequest;
+use super::attention::deceive::AttentionDeceiveRequest;
 use super::attention::heads::AttentionHeadsRequest;
 use super::attention::norms::AttentionNormsRequest;
 use super::attention::test::AttentionTestRequest;
@@ -8,12 +9,12 @@ use super::attention::words::AttentionWordsRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
 use super::predict::PredictRequest;
-use super::{HidingOptions, Resources, TextInput, settings};
+use super::{HidingOptions, Read, Resources, TextInput, model, settings};
 use crate::{Card, ContentHash, Example, sha256_hex, sha256_of};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 
@@ -22,6 +23,8 @@ pub type RunIdentity = BTreeMap<String, String>;
 
 /// A value longer than this is hashed.
 const LONGEST_VALUE: usize = 200;
+/// A value that is longer than this says nothing to a reader.
+const SHOWN_CHARS: usize = 40;
 /// What a stream that can be read only once is called; its texts are recognised one by one.
 const STREAM: &str = "a stream";
 
@@ -88,8 +91,19 @@ impl AttentionDebateRequest {
     /// The same; there is no model before the run.
     pub fn identity(&self) -> Result<RunIdentity> {
         let mut identity = set_fields(&self.meaning())?;
-        for (name, path) in self.named_files() {
-            identity.insert(name.trim_start_matches('-').to_owned(), content(path)?);
+        files(&self.named_files(), &mut identity)?;
+        Ok(identity)
+    }
+}
+
+impl AttentionDeceiveRequest {
+    /// The same; small models start from nothing but their request.
+    pub(super) fn identity(&self) -> Result<RunIdentity> {
+        let mut identity = set_fields(&self.meaning())?;
+        files(&self.named_files(), &mut identity)?;
+        if self.kind.is_none() {
+            let start = model::open(self.model.as_deref(), self.resources.threads())?;
+            identity.insert("model".to_owned(), start.card().fingerprint.clone());
         }
         Ok(identity)
     }
@@ -107,6 +121,18 @@ impl PredictRequest {
     }
 }
 
+/// In what two runs differ, with both values where they are short; nothing where they are the same run.
+pub fn differences(then: &RunIdentity, now: &RunIdentity) -> Vec<String> {
+    let names: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+    let differing = names.into_iter().filter(|name| then.get(*name) != now.get(*name));
+    let is_short = |value: &&String| value.chars().count() <= SHOWN_CHARS;
+    let told = |name: &String| match (then.get(name).filter(is_short), now.get(name).filter(is_short)) {
+        (Some(then), Some(now)) => format!("{name} (then {then}, now {now})"),
+        _ => name.clone(),
+    };
+    differing.map(told).collect()
+}
+
 /// Lower case, letters and digits only: two texts that agree in this are the same text.
 pub(super) fn normal_form(example: &Example) -> String {
     let fields = example
@@ -116,7 +142,7 @@ pub(super) fn normal_form(example: &Example) -> String {
     fields.collect::<Vec<_>>().join("\n")
 }
 
-/// The SHA-256 of a text with its fields and label, by which a finished one is recognised.
+/// The SHA-256 of a text with its fields, label and weights, by which a finished one is recognised.
 pub fn text_sha256(example: &Example) -> String {
     let mut hash = ContentHash::default();
     for field in &example.fields {
@@ -125,6 +151,9 @@ pub fn text_sha256(example: &Example) -> String {
     }
     if let Some(label) = &example.label {
         hash.field(label.as_bytes());
+    }
+    if let Some(weights) = &example.weights {
+        hash.field(&weights.iter().flat_map(|weight| weight.to_le_bytes()).collect::<Vec<u8>>());
     }
     hash.hex()
 }
@@ -158,6 +187,9 @@ fn read(mut identity: RunIdentity, contents: &[String]) -> RunIdentity {
 }
 
 fn texts(texts: &TextInput, identity: &mut RunIdentity) -> Result<()> {
+    if let Some(weights) = texts.weights_file() {
+        identity.insert("weights".to_owned(), content(weights)?);
+    }
     if !texts.many() {
         return Ok(());
     }
@@ -168,6 +200,14 @@ fn texts(texts: &TextInput, identity: &mut RunIdentity) -> Result<()> {
     // The same bytes are other texts in another kind of file.
     let kind = file.and_then(Path::extension).map(|kind| kind.to_string_lossy().to_lowercase());
     identity.extend(kind.map(|kind| ("kind of input".to_owned(), kind)));
+    Ok(())
+}
+
+/// Files by what they hold, under the names of their options.
+fn files(reads: &[Read<'_>], identity: &mut RunIdentity) -> Result<()> {
+    for (name, path) in reads {
+        identity.insert(name.trim_start_matches('-').to_owned(), content(path)?);
+    }
     Ok(())
 }
 
@@ -184,7 +224,8 @@ fn set(words: &[String], identity: &mut RunIdentity) -> Result<()> {
     Ok(())
 }
 
-fn content(path: &Path) -> Result<String> {
+/// The SHA-256 of what a file holds.
+pub(super) fn content(path: &Path) -> Result<String> {
     let cannot = || format!("{}: cannot be read", path.display());
     sha256_of(File::open(path).with_context(cannot)?).with_context(cannot)
 }
@@ -220,6 +261,7 @@ mod tests {
         let mut request = ExplainRequest::default();
         request.texts.input = Some(at("a.txt"));
         request.hiding.words = Some(at("a.txt"));
+        request.texts.weights = Some(at("a.txt"));
         request.set = vec![format!("forbid=@{}", at("a.txt").display())];
         let nothing: [&str; 0] = [];
         assert_eq!(
@@ -227,6 +269,7 @@ mod tests {
             nothing
         );
         assert_eq!(differs(&request, |r| r.hiding.words = Some(at("same.txt"))), nothing);
+        assert_eq!(differs(&request, |r| r.texts.weights = Some(at("same.txt"))), nothing);
         assert_eq!(
             differs(&request, |r| r.set = vec![format!("forbid=@{}", at("same.txt").display())]),
             nothing
@@ -235,6 +278,7 @@ mod tests {
         assert_eq!(differs(&request, |r| r.texts.input = Some(at("b.txt"))), ["input"]);
         assert_eq!(differs(&request, |r| r.texts.input = Some(at("same.tsv"))), ["kind of input"]);
         assert_eq!(differs(&request, |r| r.hiding.words = Some(at("b.txt"))), ["words"]);
+        assert_eq!(differs(&request, |r| r.texts.weights = Some(at("b.txt"))), ["weights"]);
         assert_eq!(
             differs(&request, |r| r.set = vec![format!("forbid=@{}", at("b.txt").display())]),
             ["set"]
@@ -243,10 +287,18 @@ mod tests {
     }
 
     #[test]
-    fn a_texts_hash_keeps_its_fields_apart() {
+    fn a_texts_hash_keeps_its_parts_apart() {
         let labelled = Example { label: Some("b".into()), ..Example::text("a") };
-        let hashes = [Example::text("a"), Example::text("ab"), Example::pair("a", "b"), labelled];
+        let weighted = |weight| Example { weights: Some(vec![weight, 1.0]), ..Example::text("a") };
+        let hashes = [
+            Example::text("a"),
+            Example::text("ab"),
+            Example::pair("a", "b"),
+            labelled,
+            weighted(0.5),
+            weighted(0.25),
+        ];
         let hashes: std::collections::BTreeSet<String> = hashes.iter().map(text_sha256).collect();
-        assert_eq!(hashes.len(), 4);
+        assert_eq!(hashes.len(), 6);
     }
 }

@@ -104,7 +104,7 @@ impl TextReader {
             );
         }
         let names = task.fields();
-        let weights = texts.weights.as_deref().map(WeightLines::open).transpose()?;
+        let weights = WeightLines::of(texts)?;
         Ok(Self { rows, columns, pair: texts.pair.clone(), names, weights, total_bytes, line: 0 })
     }
 

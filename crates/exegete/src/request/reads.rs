@@ -173,7 +173,7 @@ fn settings(words: &[String]) -> Vec<Read<'_>> {
 }
 
 fn texts(texts: &TextInput) -> Vec<Read<'_>> {
-    [named("--input", texts.input.as_deref()), named("--weights", texts.weights.as_deref())].concat()
+    [named("--input", texts.input.as_deref()), named("--weights", texts.weights_file())].concat()
 }
 
 /// Fails where a file to write is one that is read: the same file, whatever it is called.

@@ -18,7 +18,7 @@ pub(crate) use library::of_library;
 use serde::Serialize;
 use serde_json::Value;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The request of a report with the files that it names. None where a path is no Unicode: JSON cannot hold it.
 pub(super) fn recorded(
@@ -47,6 +47,8 @@ pub(super) fn files(reads: &[Read<'_>]) -> Result<Vec<RecordedFile>> {
 fn file(path: &Path) -> Result<RecordedFile> {
     let cannot = || format!("{}: cannot be read", path.display());
     let hash = || sha256_of(File::open(path)?);
+    // What is not there is no stream.
+    path.metadata().with_context(cannot)?;
     // A pipe gives what it holds once, to whoever reads it for the answer.
     let sha256 = path.is_file().then(hash).transpose().with_context(cannot)?;
     Ok(RecordedFile { path: path.display().to_string(), sha256 })
@@ -56,7 +58,10 @@ impl ExplainRequest {
     /// The same question about one text alone.
     pub(super) fn about(&self, example: &Example) -> Self {
         let text = |field: usize| example.fields.get(field).map(|field| field.text.clone());
-        let texts = TextInput { text: text(0), pair: text(1), ..TextInput::default() };
+        // Of a file of weights only this text's line belongs to it.
+        let weights = example.weights.as_ref().and_then(|weights| serde_json::to_string(weights).ok());
+        let weights = weights.map(PathBuf::from);
+        let texts = TextInput { text: text(0), pair: text(1), weights, ..TextInput::default() };
         // A label that no target asks for changed nothing, and would be refused.
         let loss = |target: &String| target.parse::<Target>().is_ok_and(|target| target.is_loss());
         let label =

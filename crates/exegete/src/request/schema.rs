@@ -1,5 +1,6 @@
 //! The JSON Schema of every request.
 
+use super::again::AgainRequest;
 use super::attention::debate::AttentionDebateRequest;
 use super::attention::deceive::AttentionDeceiveRequest;
 use super::attention::heads::AttentionHeadsRequest;
@@ -10,6 +11,7 @@ use super::bench::BenchRequest;
 use super::data::DataRequest;
 use super::eval::EvalRequest;
 use super::explain::ExplainRequest;
+use super::methods::MethodsRequest;
 use super::model::{ExportRequest, ModelRequest};
 use super::predict::PredictRequest;
 use super::show::ShowRequest;
@@ -26,7 +28,7 @@ use serde_json::Value;
 pub type MakeSchema = fn() -> Value;
 
 /// Every name that [`json_schema`] knows, with what makes its schema.
-pub const SCHEMAS: [(&str, MakeSchema); 18] = [
+pub const SCHEMAS: [(&str, MakeSchema); 20] = [
     ("explain", of::<ExplainRequest>),
     ("eval", of::<EvalRequest>),
     ("attention test", of::<AttentionTestRequest>),
@@ -37,6 +39,8 @@ pub const SCHEMAS: [(&str, MakeSchema); 18] = [
     ("attention words", of::<AttentionWordsRequest>),
     ("predict", of::<PredictRequest>),
     ("show", of::<ShowRequest>),
+    ("explain again", of::<AgainRequest>),
+    ("methods", of::<MethodsRequest>),
     ("train", of::<TrainRequest>),
     ("data make", of::<DataRequest>),
     ("bench", of::<BenchRequest>),
@@ -47,7 +51,8 @@ pub const SCHEMAS: [(&str, MakeSchema); 18] = [
     ("report", report::json_schema),
 ];
 
-/// The JSON Schema (draft 2020-12) of a command's request, such as `explain` or `model info`, or of a `report`. Every field has
+/// The JSON Schema (draft 2020-12) of a command's request, such as `explain` or `model info`, `explain again` for that of `--again`, or
+/// of a `report`. Every field has
 /// its default, which is null where it depends on the model, the method or the task; its description says on what.
 pub fn json_schema(name: &str) -> Result<Value> {
     // A command that has one subcommand only is clear without it.
@@ -113,6 +118,8 @@ mod tests {
         check::<AttentionWordsRequest>();
         check::<PredictRequest>();
         check::<ShowRequest>();
+        check::<AgainRequest>();
+        check::<MethodsRequest>();
         check::<TrainRequest>();
         check::<BenchRequest>();
         check::<DataRequest>();

@@ -2,7 +2,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The texts of a request: one that is given, or a file and how to read it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
@@ -26,7 +26,8 @@ pub struct TextInput {
     /// The column that holds the right label.
     #[arg(long, value_name = "C", requires = "input")]
     pub label_column: Option<String>,
-    /// A file with the attention of each text's words, for models with --attention imposed: a JSON list of numbers a line.
+    /// A file with the attention of each text's words, for models with --attention imposed: a JSON list of numbers a line. Of one
+    /// text also the list itself.
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
     /// Tables have no header: columns are numbered from 1, and the text is the first.
@@ -40,6 +41,16 @@ pub struct TextInput {
 impl TextInput {
     /// Names the last column of a table without a header.
     pub(super) const LAST_COLUMN: &str = "last";
+
+    /// The list that stands in the place of a file of weights.
+    pub(super) fn own_weights(&self) -> Option<&str> {
+        self.weights.as_deref().and_then(Path::to_str).filter(|weights| weights.starts_with('['))
+    }
+
+    /// The file of weights, where there is one.
+    pub(super) fn weights_file(&self) -> Option<&Path> {
+        self.weights.as_deref().filter(|_| self.own_weights().is_none())
+    }
 
     /// An error where there is nothing to read, or two things.
     pub(super) fn check(&self) -> Result<()> {

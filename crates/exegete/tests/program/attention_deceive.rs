@@ -125,7 +125,20 @@ fn a_run_goes_on_in_its_folder() {
     assert_eq!(model("lambda-1-seed-0").modified().unwrap(), before, "was trained twice");
     assert!(model("removed-seed-0").is_file());
     let other = [&args[..], &["--seed", "5"]].concat();
-    assert_error(&folder.run(&other), &["work: holds the models of another run", "--work"]);
+    assert_error(
+        &folder.run(&other),
+        &["work: holds the models of another run", "differs in: seed (then 0, now 5);", "--work"],
+    );
+    // The same bytes under other names are the same run.
+    let named = |args: &[&str]| exegete(&[&["attention", "deceive", "--format", "json"], args].concat());
+    fs::copy(folder.at("dev.tsv"), folder.at("copy.tsv")).unwrap();
+    let (train, copy) = (folder.at("train.tsv"), folder.at("copy.tsv"));
+    let args_named = [&args[..], &["--train", &train, "--dev", &copy]].concat();
+    let run = named(&args_named);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let rows = fs::read_to_string(&copy).unwrap();
+    fs::write(&copy, rows.lines().take(30).map(|row| format!("{row}\n")).collect::<String>()).unwrap();
+    assert_error(&named(&args_named), &["differs in: dev;"]);
     let foreign = folder.at("foreign");
     fs::create_dir(&foreign).unwrap();
     fs::write(folder.0.path().join("foreign/notes.txt"), "mine").unwrap();

@@ -2,7 +2,21 @@
 
 use crate::harness::{assert_error, exegete};
 use exegete::request::SCHEMAS;
+use exegete::request::methods::{self, MethodsRequest};
 use serde_json::Value;
+
+/// What the program does has a request, whose schema can be asked for by the command's own name.
+#[test]
+fn every_command_has_a_request() {
+    for command in ["methods", "explain again", "show", "bench"] {
+        assert!(SCHEMAS.iter().any(|(name, _)| *name == command), "{command}");
+    }
+    let all = methods::run(&MethodsRequest::default()).unwrap();
+    assert_eq!(all.len(), exegete::methods::METHODS.len());
+    let one = methods::run(&serde_json::from_str(r#"{"name": "lime"}"#).unwrap()).unwrap();
+    assert_eq!(one.iter().map(|info| info.name).collect::<Vec<_>>(), ["lime"]);
+    assert!(methods::run(&MethodsRequest { name: Some("limes".to_owned()) }).is_err());
+}
 
 #[test]
 fn every_schema_is_printed() {
@@ -54,6 +68,7 @@ fn an_unknown_schema_has_a_near_one() {
         (&["explian"][..], "did you mean 'explain'?"),
         (&["model", "inof"], "did you mean 'model info'?"),
         (&["model"], "model info"),
+        (&["method"], "did you mean 'methods'?"),
         (&["weather"], "they are explain, eval"),
         (&[], "NAME"),
     ] {

@@ -1,5 +1,6 @@
 //! `exegete train --kind`: small models from generated data to explanations.
 
+use crate::again::assert_repeats;
 use crate::harness::{assert_error, exegete};
 use serde_json::{Value, json};
 use std::fs;
@@ -199,6 +200,35 @@ fn attention_can_be_imposed() {
         &folder.at("gru"),
     ]);
     assert_error(&run, &["has its own attention"]);
+}
+
+/// A report holds the weights of its own text, which are not in its file of weights alone.
+#[test]
+fn reports_under_imposed_attention_are_repeated() {
+    let folder = Folder::with("keyword", "40");
+    write_weights(&folder, "w.jsonl");
+    let weights = folder.at("w.jsonl");
+    let imposed = [TINY, &["--attention", "imposed", "--weights", &weights]].concat();
+    assert_eq!(folder.train("average", &imposed).code, 0);
+    let model = folder.at("average");
+    // The sums of single precision, which has no short decimals for them.
+    fs::write(folder.at("texts.txt"), "good river\nold film of the river\n").unwrap();
+    fs::write(folder.at("some.jsonl"), "[0.1, 0.9]\n[0.123456789, 0.3, 0.2, 0.1, 0.276543211]\n").unwrap();
+    fs::write(folder.at("one.jsonl"), "[0.3, 0.7]\n").unwrap();
+    let [texts, some, one] = ["texts.txt", "some.jsonl", "one.jsonl"].map(|name| folder.at(name));
+    let (corpus, text) = (["--input", &texts, "--weights", &some], ["good river", "--weights", &one]);
+    for (asked, format) in [(&corpus[..], "jsonl"), (&text, "json")] {
+        let args = [&["explain", "--model", &model, "--format", format], asked].concat();
+        let run = exegete(&args);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        asked
+            .iter()
+            .filter(|word| word.ends_with(".jsonl"))
+            .for_each(|weights| fs::remove_file(weights).unwrap());
+        assert_repeats(&run.stdout, format, &args);
+    }
+    let run = exegete(&["predict", "good river", "--weights", "[0.3, 0.7", "--model", &model]);
+    assert_error(&run, &["--weights: line 1", "no JSON list"]);
 }
 
 #[test]

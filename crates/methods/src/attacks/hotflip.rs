@@ -8,6 +8,7 @@ use super::first_order::{Estimate, lowest};
 use super::flips::{Flipped, Flips, apply, swaps, with, written};
 use super::goal::{Aiming, AttackGoal, Outcome, Toward};
 use super::{Constraints, ReplacementWords, constraints};
+use crate::evidence::{Judged, verdict_of};
 use crate::masker::writes;
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod, Unread};
 use crate::{Arguments, Parameter, Question, Stream};
@@ -333,15 +334,16 @@ impl<'s, 'a> Search<'s, 'a> {
     fn verdict(&self, best: &[&State], edited: &[Edited], words: usize, random: Chance) -> Verdict {
         let (Some(state), Some(edited)) = (best.first(), edited.first()) else {
             let sentence = "No word of this text may be replaced under these rules.".to_owned();
-            return Verdict::new(sentence, vec!["nothing could be tried".into()]);
+            return verdict_of(sentence, [("goal_reached", Judged::holds(false, "nothing could be tried"))]);
         };
         let noun = if words == 1 { "word" } else { "words" };
+        let reached = ("goal_reached", Judged::holds(state.outcome.reached, "the goal was not reached"));
         if !state.outcome.reached {
             let goal = self.goal.words();
             let sentence = format!(
                 "No replacement of up to {words} {noun} that was tried leads there ({goal}); that does not prove that none does."
             );
-            return Verdict::new(sentence, vec!["the goal was not reached".into()]);
+            return verdict_of(sentence, [reached]);
         }
         let swap = |swap: &exegete_core::report::Swap| format!("\"{}\" by \"{}\"", swap.before, swap.after);
         let swaps: Vec<String> = edited.swaps.iter().map(swap).collect();
@@ -359,9 +361,9 @@ impl<'s, 'a> Search<'s, 'a> {
             let do_so = if hits == 1 { "does so" } else { "do so" };
             sentence += &format!("; of {trials} random replacements of {words} {noun}, {hits} {do_so}");
         }
-        let easy = trials > 0 && 2 * hits >= trials;
-        let failures = easy.then(|| "random replacements change the decision as well".to_owned());
-        Verdict::new(sentence + ".", failures.into_iter().collect())
+        let easy = || "random replacements change the decision as well".to_owned();
+        let beside = (trials > 0).then(|| ("random_edits", Judged::beside_random(random, easy)));
+        verdict_of(sentence + ".", std::iter::once(reached).chain(beside))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The attention of one token to all others, in one layer.
 
-use super::{Attention, PARAMETERS, attended, head, layer, maps, query, row_of, written};
+use super::{Attention, HeadChoice, PARAMETERS, attended, head, layer, maps, query, row_of, written};
 use crate::matrix::of_target;
-use crate::registry::{Info, Meaning, Method, Needs, New, params};
+use crate::registry::{Info, Meaning, Method, Needs, New};
 use crate::{Question, RawAttribution};
 use exegete_core::report::{Item, Subject};
 use exegete_core::{Result, Rules};
@@ -18,23 +18,14 @@ pub const INFO: Info = Info {
     signed: false,
     meaning: Meaning::Looked,
     needs: Needs::Inside,
-    new: New::Scores(|arguments| {
-        Ok(Box::new(Raw {
-            layer: arguments.optional_count("layer")?,
-            head: arguments.optional_count("head")?,
-        }))
-    }),
+    new: New::Scores(|arguments| Ok(Box::new(Raw(HeadChoice::of(arguments)?)))),
 };
 
-struct Raw {
-    layer: Option<usize>,
-    head: Option<usize>,
-}
+struct Raw(HeadChoice);
 
 impl Method for Raw {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
-        let head = self.head.map_or("mean".into(), serde_json::Value::from);
-        params([("layer", self.layer.map_or("last".into(), serde_json::Value::from)), ("head", head)])
+        self.0.params("mean")
     }
 
     fn own_site(&self) -> bool {
@@ -44,16 +35,16 @@ impl Method for Raw {
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         match Attention::of(job)? {
             Attention::Between(sites, count) => {
-                let (layer, head) = (layer(self.layer, sites.len())?, head(self.head, count)?);
+                let (layer, head) = (layer(self.0.layer, sites.len())?, head(self.0.head, count)?);
                 let scores = row_of(&maps(job, &sites[layer..=layer])?[0], query(job), head);
                 Ok(attended(job, Some(sites[layer]), scores))
             }
             Attention::Pooling(pooling) => {
-                layer(self.layer, 1).and(head(self.head, 1))?;
+                layer(self.0.layer, 1).and(head(self.0.head, 1))?;
                 pooling.weights(job)
             }
             Attention::Written(site) => {
-                layer(self.layer, 1).and(head(self.head, 1))?;
+                layer(self.0.layer, 1).and(head(self.0.head, 1))?;
                 written(job, site)
             }
         }

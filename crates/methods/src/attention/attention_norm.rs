@@ -1,8 +1,8 @@
 //! ‖Σ_h α_h f_h(x_j)‖ with f_h(x) = (x W_V + b_V) W_O, the vector that head h really moves, not the weight alone.
 //! G. Kobayashi, T. Kuribayashi, S. Yokoi, K. Inui, *Attention is not only a weight*, 2020.
 
-use super::{PARAMETERS, attended, head, layer, query, weights};
-use crate::registry::{Info, Meaning, Method, Needs, New, params};
+use super::{HeadChoice, PARAMETERS, attended, head, layer, query, weights};
+use crate::registry::{Info, Meaning, Method, Needs, New};
 use crate::{Parameter, Question, RawAttribution};
 use exegete_core::{Array, Change, Edit, Result, Role, Row, Rules, Site};
 use std::collections::BTreeMap;
@@ -23,23 +23,14 @@ pub const INFO: Info = Info {
     signed: false,
     meaning: Meaning::Looked,
     needs: Needs::Inside,
-    new: New::Scores(|arguments| {
-        Ok(Box::new(Norm {
-            layer: arguments.optional_count("layer")?,
-            head: arguments.optional_count("head")?,
-        }))
-    }),
+    new: New::Scores(|arguments| Ok(Box::new(Norm(HeadChoice::of(arguments)?)))),
 };
 
-struct Norm {
-    layer: Option<usize>,
-    head: Option<usize>,
-}
+struct Norm(HeadChoice);
 
 impl Method for Norm {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
-        let head = self.head.map_or("all".into(), serde_json::Value::from);
-        params([("layer", self.layer.map_or("last".into(), serde_json::Value::from)), ("head", head)])
+        self.0.params("all")
     }
 
     fn own_site(&self) -> bool {
@@ -48,7 +39,7 @@ impl Method for Norm {
 
     fn explain(&self, job: &Question<'_>) -> Result<RawAttribution> {
         let (maps, count) = weights(job)?;
-        let (layer, head) = (layer(self.layer, maps.len())?, head(self.head, count)?);
+        let (layer, head) = (layer(self.0.layer, maps.len())?, head(self.0.head, count)?);
         let sites = job.open()?.sites();
         let [values, mixed] = [Role::Values, Role::Mixed].map(|role| sites.beside(maps[layer], role));
         let (values, mixed) = (values?, mixed?);

@@ -1,8 +1,8 @@
 //! A ⊙ ∂F/∂A in one layer: what the attention paid would lose if it were taken away, to first order.
 
-use super::{Attention, PARAMETERS, attended, head, layer, no_self_attention, query, row_of};
+use super::{Attention, HeadChoice, PARAMETERS, attended, head, layer, no_self_attention, query, row_of};
 use crate::gradient::path::times;
-use crate::registry::{Info, Meaning, Method, Needs, New, params};
+use crate::registry::{Info, Meaning, Method, Needs, New};
 use crate::{Question, RawAttribution};
 use exegete_core::{Result, Rules};
 use std::collections::BTreeMap;
@@ -17,23 +17,14 @@ pub const INFO: Info = Info {
     signed: true,
     meaning: Meaning::Other,
     needs: Needs::Inside,
-    new: New::Scores(|arguments| {
-        Ok(Box::new(GradientXAttention {
-            layer: arguments.optional_count("layer")?,
-            head: arguments.optional_count("head")?,
-        }))
-    }),
+    new: New::Scores(|arguments| Ok(Box::new(GradientXAttention(HeadChoice::of(arguments)?)))),
 };
 
-struct GradientXAttention {
-    layer: Option<usize>,
-    head: Option<usize>,
-}
+struct GradientXAttention(HeadChoice);
 
 impl Method for GradientXAttention {
     fn params(&self) -> BTreeMap<String, serde_json::Value> {
-        let head = self.head.map_or("mean".into(), serde_json::Value::from);
-        params([("layer", self.layer.map_or("last".into(), serde_json::Value::from)), ("head", head)])
+        self.0.params("mean")
     }
 
     fn own_site(&self) -> bool {
@@ -44,12 +35,12 @@ impl Method for GradientXAttention {
         let (maps, count) = match Attention::of(job)? {
             Attention::Between(maps, count) => (maps, count),
             Attention::Pooling(pooling) => {
-                layer(self.layer, 1).and(head(self.head, 1))?;
+                layer(self.0.layer, 1).and(head(self.0.head, 1))?;
                 return pooling.weights_times_slopes(job);
             }
             Attention::Written(_) => return Err(no_self_attention(job)),
         };
-        let (layer, head) = (layer(self.layer, maps.len())?, head(self.head, count)?);
+        let (layer, head) = (layer(self.0.layer, maps.len())?, head(self.0.head, count)?);
         let site = maps[layer];
         let found = job.read_own(&[site], &[site], Rules::Gradient)?;
         let product = times(found.values[0].clone(), &found.gradients[0]);

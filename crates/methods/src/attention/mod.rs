@@ -11,15 +11,35 @@ pub mod gradient_x_attention;
 mod pooling;
 
 use crate::question::spread;
-use crate::{Parameter, Question, RawAttribution, RawScores};
+use crate::registry::params;
+use crate::{Arguments, Parameter, Question, RawAttribution, RawScores};
 use exegete_core::{Array, Axis, Error, Result, Role, Rules, Site, SiteInfo};
 use pooling::Pooling;
+use std::collections::BTreeMap;
 
 /// Which layer and which head, for methods that look at one.
 const PARAMETERS: [Parameter; 2] = [
     Parameter::count("layer", 0..=9_999, None, "which layer, from 0; the last unless said"),
     Parameter::count("head", 0..=9_999, None, "one head, from 0; the mean over all unless said"),
 ];
+
+/// The layer that is read and the head of it; none for the last layer, and for all heads together.
+struct HeadChoice {
+    layer: Option<usize>,
+    head: Option<usize>,
+}
+
+impl HeadChoice {
+    fn of(arguments: &mut Arguments) -> Result<Self> {
+        Ok(Self { layer: arguments.optional_count("layer")?, head: arguments.optional_count("head")? })
+    }
+
+    /// As a report names them; `all` is what its method makes of all heads.
+    fn params(&self, all: &str) -> BTreeMap<String, serde_json::Value> {
+        let named = |given: Option<usize>, usual: &str| given.map_or(usual.into(), serde_json::Value::from);
+        params([("layer", named(self.layer, "last")), ("head", named(self.head, all))])
+    }
+}
 
 /// How a model pays attention.
 enum Attention {

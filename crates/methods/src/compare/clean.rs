@@ -4,6 +4,7 @@ use super::controls::{Asked, Control, Outcome};
 use super::{Measured, MethodComparison, RANDOM, Text};
 use crate::Stream;
 use crate::attacks::share::share;
+use exegete_core::report::number::percent;
 use exegete_core::report::{Bounded, Cell, Finding, Judgement, Picture, Shape, Table};
 use rand::RngExt;
 
@@ -218,17 +219,16 @@ pub(super) fn ratio(texts: &[(f64, f64)], seed: u64) -> Option<Bounded> {
 
 /// What the texts together say of a method, in two sentences.
 fn conclusion(name: &str, seen: &[Seen], random: f64, seed: u64) -> String {
-    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let Bounded { value, low, high } = clean(seen);
     let undecided = seen.iter().filter(|seen| seen.outcome.undecided).count() as f64 / seen.len() as f64;
     let first = format!(
         "{name}: {} of {} cards are clean (95 % interval {} to {}), {} undecided; of random rankings at most {}.",
-        percent(value),
+        percent(value, 0),
         seen.len(),
-        percent(low),
-        percent(high),
-        percent(undecided),
-        percent(random)
+        percent(low, 0),
+        percent(high, 0),
+        percent(undecided, 0),
+        percent(random, 0)
     );
     let z: Vec<f64> = seen.iter().filter_map(|seen| seen.outcome.z).collect();
     let second = match mean_z(&z, seed) {

@@ -88,7 +88,7 @@ impl Summary<'_> {
     }
 
     fn interval(&self, values: &[f64], place: u64, of: impl Fn(&mut [f64]) -> f64) -> Cell {
-        let found = bootstrap(values, of, &mut Stream::Resamples.random(self.seed, place));
+        let found = bootstrap(values, of, &mut Stream::resamples(self.seed, place));
         found.map_or(Cell::Empty, |Interval { value, lower, upper }| Cell::Interval { value, lower, upper })
     }
 
@@ -107,7 +107,7 @@ impl Summary<'_> {
             ("gradient", |record| record.tau_gradient),
             ("leave_one_out", |record| record.tau_leave_one_out),
         ];
-        let mut table = made(
+        let mut table = Table::new(
             "correlation",
             "How attention ranks beside gradients and leaving out (Kendall's tau)",
             &["class", "with", "tau", "sd", "significant", "texts"],
@@ -143,7 +143,7 @@ impl Summary<'_> {
     }
 
     fn permutation(&self) -> Table {
-        let mut table = made(
+        let mut table = Table::new(
             "permutation",
             "How far the answer moves when weights change places",
             &["bin", "class", "median_tvd", "texts"],
@@ -172,7 +172,7 @@ impl Summary<'_> {
     }
 
     fn adversary(&self) -> Table {
-        let mut table = made(
+        let mut table = Table::new(
             "adversary",
             "How far weights can be moved while the answer stays",
             &["class", "jsd_mean", "share_above", "texts"],
@@ -199,7 +199,7 @@ impl Summary<'_> {
 
     fn concentration(&self) -> Table {
         let title = format!("How few {} hold nine tenths of the weight", self.noun);
-        let mut table = made("concentration", &title, &["words_90", "share", "texts"]);
+        let mut table = Table::new("concentration", &title, &["words_90", "share", "texts"]);
         let found =
             self.records.iter().filter_map(|record| Some((record.words_90? as f64, record.alpha.len())));
         let (counts, shares): (Vec<f64>, Vec<f64>) =
@@ -210,7 +210,7 @@ impl Summary<'_> {
     }
 
     fn flips(&self) -> Table {
-        let mut table = made(
+        let mut table = Table::new(
             "flips",
             "Which answers flip when the word of the largest weight is erased, and when another is",
             &["top", "random", "share"],
@@ -239,7 +239,7 @@ impl Summary<'_> {
     }
 
     fn removed(&self) -> Table {
-        let mut table = made(
+        let mut table = Table::new(
             "removed",
             &format!("The share of {} that must go before the answer flips", self.noun),
             &["ranking", "median", "lower", "upper", "q1", "q3", "whisker_low", "whisker_high", "undecided"],
@@ -288,11 +288,6 @@ fn tukey(values: &mut [f64]) -> Option<[f64; 4]> {
     // Quartiles that lie between two values can have none within: the whisker is then the side of the box.
     let (low, high) = inside.fold((lower, upper), |(low, high), value| (low.min(value), high.max(value)));
     Some([lower, upper, low, high])
-}
-
-fn made(name: &str, title: &str, columns: &[&str]) -> Table {
-    let columns = columns.iter().map(|&column| column.to_owned()).collect();
-    Table { name: name.to_owned(), title: title.to_owned(), columns, ..Table::default() }
 }
 
 fn share<T>(of: &[T], holds: impl Fn(&T) -> bool) -> Cell {

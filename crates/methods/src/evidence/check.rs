@@ -8,7 +8,7 @@ use super::{Level, leave_one_out, sentence};
 use crate::registry::Method;
 use crate::{PerturbedPredictions, Question, RawAttribution, RawScores, Set};
 use exegete_core::Result;
-use exegete_core::report::{Checks, Finding, Hiding, Verdict};
+use exegete_core::report::{Chance, Checks, Finding, Hiding, Verdict};
 use std::rc::Rc;
 
 /// Below this many units or tokens a rank correlation is mostly chance, and none is held against an explanation.
@@ -46,7 +46,7 @@ pub(super) struct Ruling {
 
 /// A number, what it is held against, and what comes of that.
 #[derive(Debug, Clone)]
-pub(super) struct Judged {
+pub(crate) struct Judged {
     measured: Option<f64>,
     threshold: Option<f64>,
     judgement: Judgement,
@@ -63,13 +63,24 @@ enum Judgement {
 impl Judged {
     /// A number that is held against a threshold: it fails where there is something to say against it. What is no number
     /// does not pass.
-    pub(super) fn new(measured: f64, threshold: f64, failure: Option<String>) -> Self {
+    pub(crate) fn new(measured: f64, threshold: f64, failure: Option<String>) -> Self {
         let judgement = match failure {
             Some(failure) => Judgement::Failed(failure),
-            None if measured.is_nan() => Judgement::Undecided,
+            None if measured.is_nan() || threshold.is_nan() => Judgement::Undecided,
             None => Judgement::Passed,
         };
         Self { measured: Some(measured), threshold: Some(threshold), judgement }
+    }
+
+    /// Whether something is so, as 1 or 0: it fails with what is said where it is not.
+    pub(crate) fn holds(holds: bool, failure: &str) -> Self {
+        Self::new(f64::from(u8::from(holds)), 1.0, (!holds).then(|| failure.to_owned()))
+    }
+
+    /// How often something random does as well: it fails where that is half of the trials or more.
+    pub(crate) fn beside_random(random: Chance, failure: impl FnOnce() -> String) -> Self {
+        let Chance { hits, trials } = random;
+        Self::new(hits as f64 / trials as f64, 0.5, (2 * hits >= trials).then(failure))
     }
 
     /// A number that is shown, not judged.
@@ -78,7 +89,7 @@ impl Judged {
     }
 
     /// A number, or none, that says nothing about this text: it is too short, or nothing moves.
-    pub(super) fn undecided(measured: Option<f64>, threshold: f64) -> Self {
+    pub(crate) fn undecided(measured: Option<f64>, threshold: f64) -> Self {
         Self { measured, threshold: Some(threshold), judgement: Judgement::Undecided }
     }
 }
@@ -92,9 +103,17 @@ impl From<Judged> for Ruling {
 /// What all checks found, in their order, and what is said of it: the failures, and the first sentence.
 pub(super) fn verdict(checks: &[Check], rulings: Vec<Ruling>) -> Verdict {
     let sentence = rulings.iter().find_map(|ruling| ruling.sentence.clone()).unwrap_or_default();
+    let judged = checks.iter().zip(rulings);
+    verdict_of(sentence, judged.filter_map(|(check, ruling)| Some((check.name, ruling.judged?))))
+}
+
+/// A verdict of a sentence and what was judged, each under the name of its finding; the failures are theirs.
+pub(crate) fn verdict_of(
+    sentence: String,
+    judged: impl IntoIterator<Item = (&'static str, Judged)>,
+) -> Verdict {
     let mut verdict = Verdict::new(sentence, Vec::new());
-    for (check, ruling) in checks.iter().zip(rulings) {
-        let Some(Judged { measured, threshold, judgement }) = ruling.judged else { continue };
+    for (check, Judged { measured, threshold, judgement }) in judged {
         // NaN and infinity have no JSON.
         let [measured, threshold] = [measured, threshold].map(|number| number.filter(|n| n.is_finite()));
         let (passed, failure) = match judgement {
@@ -103,7 +122,7 @@ pub(super) fn verdict(checks: &[Check], rulings: Vec<Ruling>) -> Verdict {
             Judgement::Undecided => (None, None),
         };
         verdict.failures.extend(failure);
-        verdict.findings.push(Finding { check: check.name.to_owned(), measured, threshold, passed });
+        verdict.findings.push(Finding { check: check.to_owned(), measured, threshold, passed });
     }
     verdict
 }

@@ -3,10 +3,11 @@
 use super::check::{Check, Judged, Look, Ruling};
 use super::pool::Pool;
 use super::ranking::Rankings;
-use super::sentence::{percent, quote};
+use super::sentence::quote;
 use super::{Level, erasure};
 use crate::{Outcome, PerturbedPredictions, Set};
 use exegete_core::Result;
+use exegete_core::report::number::percent;
 use exegete_core::report::{Checks, Flip};
 use std::collections::BTreeSet;
 
@@ -46,7 +47,7 @@ fn flipped(look: &Look<'_, '_>, flip: &Flip) -> String {
     let turns =
         format!("turns {} ({:.2}) into {} ({:.2})", named(&before.0), before.1, named(&after.0), after.1);
     let (verb, kind, listed) = (look.verb(), look.job.kind, look.quoted(&flip.units));
-    let cases = format!("in {} of cases", percent(flip.random_share));
+    let cases = format!("in {} of cases", percent(flip.random_share, 0));
     match flip.units.len() {
         1 if look.job.units.len() == 1 => format!("{verb} {listed}, the only {kind}, {turns}."),
         1 => format!("{verb} {listed} alone {turns}; a random {kind} does so {cases}."),

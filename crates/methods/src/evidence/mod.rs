@@ -29,6 +29,9 @@ mod sufficiency;
 mod swap;
 mod zero;
 
+pub(crate) use check::{Judged, verdict_of};
+#[cfg(test)]
+pub(crate) use known::agrees;
 pub(crate) use leave_one_out::SIGNIFICANCE;
 pub(crate) use ranking::shuffled;
 

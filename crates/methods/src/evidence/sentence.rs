@@ -11,10 +11,6 @@ pub(crate) fn noun(kind: Units, count: usize) -> String {
     format!("{kind}{}", if count == 1 { "" } else { "s" })
 }
 
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
-}
-
 /// Some units in quotation marks, the first few of many.
 pub(crate) fn quoted(encoded: &Encoded, all: &[Unit], units: &[usize]) -> String {
     let text = |&unit: &usize| quote(encoded.slice(all[unit].span));
@@ -49,6 +45,5 @@ mod tests {
     #[test]
     fn grammar() {
         assert_eq!((noun(Units::Word, 1), noun(Units::Sentence, 3)), ("word".into(), "sentences".into()));
-        assert_eq!(percent(0.04), "4 %");
     }
 }

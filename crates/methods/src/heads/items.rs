@@ -124,7 +124,7 @@ impl HeadSurvey {
         };
         Table {
             rows: found.chunks(self.grid.heads).enumerate().map(row).collect(),
-            ..made(
+            ..Table::new(
                 "patterns",
                 "How many heads of a layer have which pattern",
                 &[&["layer"][..], &classes].concat(),
@@ -151,7 +151,7 @@ impl HeadSurvey {
                 Cell::Word(format!("{layer}.{head}")),
             ]
         };
-        let mut table = made(
+        let mut table = Table::new(
             "jsd",
             "How heads differ (Jensen-Shannon divergence of their rows)",
             &["layer", "head", "nearest", "jsd", "x", "y", "of", "layer.head"],
@@ -232,7 +232,7 @@ pub fn relations_table(found: &[RelationHead], grid: &HeadGrid) -> Table {
         "published_offset",
     ];
     let mut table =
-        made("relations", "Which head follows which relation, against the best fixed offset", &columns);
+        Table::new("relations", "Which head follows which relation, against the best fixed offset", &columns);
     table.rows = found.iter().map(row).collect();
     table.notes = vec![
         "head, direction and offset are chosen on the odd sentences and measured on the even ones; intervals over sentences; lower and upper: of the difference, which a head that beats the offset has above 0".to_owned(),
@@ -244,7 +244,7 @@ pub fn relations_table(found: &[RelationHead], grid: &HeadGrid) -> Table {
 /// The table of heads that were disabled, a row a head.
 pub fn disabled_table(losses: &[TextLoss], grid: &HeadGrid, how: HeadOff, labels: bool, seed: u64) -> Table {
     let columns = ["layer", "head", "how", "accuracy_change", "log_prob_change"];
-    let mut table = made("disabled", "What the model loses without each head", &columns);
+    let mut table = Table::new("disabled", "What the model loses without each head", &columns);
     for index in 0..grid.count() {
         let (layer, head) = grid.place(index);
         let change = |of: &dyn Fn(&TextLoss) -> f64, which: u64| {
@@ -269,7 +269,7 @@ pub fn disabled_table(losses: &[TextLoss], grid: &HeadGrid, how: HeadOff, labels
 
 /// The tables `layers`, `correlation`, `spearman` and `heads` and the rows `pairs` of norms.
 pub fn norm_items(survey: &NormSurvey, grid: &HeadGrid, pairs: usize, seed: u64) -> Vec<Item> {
-    let mut layers = made(
+    let mut layers = Table::new(
         "layers",
         "Weight and norm by layer and category of what is looked at",
         &["layer", "category", "weight", "norm", "share", "merged_share"],
@@ -309,7 +309,7 @@ pub fn norm_items(survey: &NormSurvey, grid: &HeadGrid, pairs: usize, seed: u64)
 
 /// The mean over heads of ρ, overall and by category.
 fn norm_correlations(survey: &NormSurvey, by_head: &[Vec<Option<f64>>]) -> Table {
-    let mut table = made(
+    let mut table = Table::new(
         "correlation",
         "Do heads weigh long vectors less? Spearman of α and ‖f(x)‖, mean over heads",
         &["category", "spearman", "heads"],
@@ -328,8 +328,11 @@ fn norm_correlations(survey: &NormSurvey, by_head: &[Vec<Option<f64>>]) -> Table
 fn norm_grid(survey: &NormSurvey, grid: &HeadGrid, by_head: &[Vec<Option<f64>>]) -> Table {
     let kinds = survey.categories.len();
     let names: Vec<&str> = std::iter::once(ALL).chain(survey.categories.iter().map(String::as_str)).collect();
-    let mut table =
-        made("spearman", "Spearman of α and ‖f(x)‖, by head", &[&["layer", "head"][..], &names].concat());
+    let mut table = Table::new(
+        "spearman",
+        "Spearman of α and ‖f(x)‖, by head",
+        &[&["layer", "head"][..], &names].concat(),
+    );
     for (index, found) in by_head.iter().enumerate() {
         let (layer, head) = grid.place(index);
         let cells = std::iter::once(kinds).chain(0..kinds).map(|at| found[at]);
@@ -348,7 +351,7 @@ fn norm_grid(survey: &NormSurvey, grid: &HeadGrid, by_head: &[Vec<Option<f64>>])
 
 fn norm_heads(survey: &NormSurvey, grid: &HeadGrid, by_head: &[Vec<Option<f64>>]) -> Table {
     let columns = ["layer", "head", "category", "weight", "share", "spearman"];
-    let mut table = made("heads", "Weight, share of norm and Spearman of both, by head", &columns);
+    let mut table = Table::new("heads", "Weight, share of norm and Spearman of both, by head", &columns);
     for (index, by_category) in by_head.iter().enumerate() {
         let (layer, head) = grid.place(index);
         for (at, &spearman) in by_category.iter().enumerate() {
@@ -409,9 +412,4 @@ fn grid_of(title: &str, of: &str) -> Picture {
 
 fn interval(found: Option<Interval>) -> Cell {
     found.map_or(Cell::Empty, |Interval { value, lower, upper }| Cell::Interval { value, lower, upper })
-}
-
-fn made(name: &str, title: &str, columns: &[&str]) -> Table {
-    let columns = columns.iter().map(|&column| column.to_owned()).collect();
-    Table { name: name.to_owned(), title: title.to_owned(), columns, ..Table::default() }
 }

@@ -17,12 +17,13 @@ use grow::OWN;
 pub use grow::{AnchorSearch, AnchorStep, Found, find};
 
 use crate::effort::MOST_ROWS;
-use crate::evidence::sentence::percent;
+use crate::evidence::{Judged, verdict_of};
 use crate::parameter::{POSITIVE, Parameter, between};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod, params};
 use crate::search::asking::Asking;
 use crate::search::wording::Wording;
 use crate::{Arguments, Question, Stream};
+use exegete_core::report::number::percent;
 use exegete_core::report::{Bounded, Item, Rule, RuleStep, Subject, UnitText, Verdict};
 use exegete_core::{Error, Result};
 use std::collections::BTreeMap;
@@ -156,15 +157,15 @@ impl AnchorSearch {
         };
         let others = if count == 0 { "" } else { "other " };
         let texts = format!("texts with {others}{} {}", wording.noun(2), wording.hidden());
-        let (value, low) = (percent(found.precision.value), percent(found.precision.low));
+        let (value, low) = (percent(found.precision.value, 0), percent(found.precision.low, 0));
         let sure = match (found.exact, found.met) {
             (true, _) => format!("in {value} of all {texts}"),
             (false, true) => {
-                let sure = percent(1.0 - self.delta);
+                let sure = percent(1.0 - self.delta, 0);
                 format!("in {value} of {texts} at random (at least {low}, {sure} sure)")
             }
             (false, false) => {
-                let high = percent(found.precision.high);
+                let high = percent(found.precision.high, 0);
                 format!("in {value} of {texts} at random ({low} to {high})")
             }
         };
@@ -173,24 +174,27 @@ impl AnchorSearch {
                 "; while {} at random {}, in {}",
                 wording.count(count),
                 if count == 1 { "stays" } else { "stay" },
-                percent(random.value)
+                percent(random.value, 0)
             )
         });
         let sentence = format!("{stays}, the model says {label} {sure}{random}.");
-        Verdict::new(sentence, self.failures(found))
+        verdict_of(sentence, self.judged(found))
     }
 
-    fn failures(&self, found: &Found) -> Vec<String> {
-        let asked = percent(self.threshold);
-        let mut failures = Vec::new();
-        if !found.met && found.exact {
-            failures.push(format!("no rule that is short enough reaches {asked}"));
-        } else if !found.met {
-            failures.push(format!("no rule was shown to reach {asked} with {} draws", found.draws));
-        }
-        if found.random.is_some_and(|random| random.value >= found.precision.low) {
-            failures.push("random rules of the same length hold the decision as well".into());
-        }
-        failures
+    fn judged(&self, found: &Found) -> Vec<(&'static str, Judged)> {
+        let (asked, low) = (percent(self.threshold, 0), found.precision.low);
+        let missed = match (found.met, found.exact) {
+            (true, _) => None,
+            (false, true) => Some(format!("no rule that is short enough reaches {asked}")),
+            (false, false) => Some(format!("no rule was shown to reach {asked} with {} draws", found.draws)),
+        };
+        let random = found.random.map(|random| {
+            let well = "random rules of the same length hold the decision as well";
+            Judged::new(random.value, low, (random.value >= low).then(|| well.to_owned()))
+        });
+        let precision = Judged::new(low, self.threshold, missed);
+        std::iter::once(("precision", precision))
+            .chain(random.map(|random| ("random_rules", random)))
+            .collect()
     }
 }

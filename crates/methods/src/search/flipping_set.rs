@@ -7,10 +7,11 @@ use super::sets::{combinations, every, some, with, without};
 use super::wording::Wording;
 use super::{Hidden, Look, SHOWN, least_sure_first, seen};
 use crate::effort::MOST_ROWS;
-use crate::evidence::sentence::percent;
+use crate::evidence::{Judged, verdict_of};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod, params};
 use crate::{Arguments, Decision, Parameter, Question, Set, Stream};
 use exegete_core::Result;
+use exegete_core::report::number::percent;
 use exegete_core::report::{Chance, Edits, Item, Subject, Verdict};
 use rand_chacha::ChaCha8Rng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,10 +124,11 @@ impl SearchMethod for FlippingSetSearch {
 
 fn verdict(wording: &Wording<'_>, flips: &Flips, before: &Decision, after: Option<&Decision>) -> Verdict {
     let (Some((set, seen)), Some(after)) = (flips.sets.first(), after) else {
-        let sentence = "The text has nothing to take out.".to_owned();
-        return Verdict::new(sentence, Vec::new());
+        return verdict_of("The text has nothing to take out.".to_owned(), []);
     };
     let (hiding, list) = (wording.hiding(), wording.list(set));
+    let reached =
+        ("goal_reached", Judged::holds(flips.reached, "nothing that was tried changes the decision"));
     if !flips.reached {
         let sentence = format!(
             "No set that was tried changes {}: {hiding} {} comes closest and leaves {:.2}.",
@@ -134,7 +136,7 @@ fn verdict(wording: &Wording<'_>, flips: &Flips, before: &Decision, after: Optio
             if set.len() == 1 { list } else { wording.count(set.len()) },
             seen.kept
         );
-        return Verdict::new(sentence, vec!["nothing that was tried changes the decision".into()]);
+        return verdict_of(sentence, [reached]);
     }
     let what = match set.len() {
         1 => format!("{list} alone"),
@@ -147,18 +149,19 @@ fn verdict(wording: &Wording<'_>, flips: &Flips, before: &Decision, after: Optio
         (_, false) => ", and fewer were not found to",
     };
     let random = flips.random.map_or_else(String::new, |random| {
-        let share = percent(random.hits as f64 / random.trials as f64);
+        let share = percent(random.hits as f64 / random.trials as f64, 0);
         format!("; of other sets of {} {share} do", wording.count(set.len()))
     });
-    let failures = common(flips.random, set.len(), wording).into_iter().collect();
-    Verdict::new(format!("{hiding} {what} {turns}{fewer}{random}."), failures)
-}
-
-/// Where most sets of the same size do it too, these units are nothing special.
-fn common(random: Option<Chance>, size: usize, wording: &Wording<'_>) -> Option<String> {
-    let Chance { hits, trials } = random.filter(|random| 2 * random.hits >= random.trials)?;
-    let sets = wording.count(size);
-    Some(format!("{hits} of {trials} other sets of {sets} change the decision: these are nothing special"))
+    let sets = wording.count(set.len());
+    let others = flips.random.map(|random| {
+        let Chance { hits, trials } = random;
+        // Where most sets of the same size do it too, these units are nothing special.
+        let common = || {
+            format!("{hits} of {trials} other sets of {sets} change the decision: these are nothing special")
+        };
+        ("random_edits", Judged::beside_random(random, common))
+    });
+    verdict_of(format!("{hiding} {what} {turns}{fewer}{random}."), std::iter::once(reached).chain(others))
 }
 
 struct Hunt<'s, 'l, 'f> {
@@ -287,6 +290,7 @@ fn flipping(sets: &[Hidden]) -> Vec<Hidden> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::agrees;
     use crate::search::SeenHidden;
     use crate::search::planted::Planted;
     use exegete_core::task::REGRESSION;
@@ -383,7 +387,7 @@ mod tests {
             "Removing 2 words (\"great\", \"superb\") turns positive (0.98) into negative (0.88), and no fewer do; \
              of other sets of 2 words 0 % do."
         );
-        assert!(edits.verdict.failures.is_empty());
+        agrees(&edits.verdict, &[("goal_reached", true), ("random_edits", true)]);
         // Five single words, ten pairs and the whole text.
         assert_eq!(edits.subject.params["rows"], 16);
     }
@@ -393,7 +397,9 @@ mod tests {
         let edits = Planted::new(|words| 1.0 + words.len() as f64).edits("flipping_set", "a great film");
         assert!(!edits.smallest && !edits.found[0].reached && edits.random.is_none());
         assert!(edits.verdict.sentence.starts_with("No set that was tried changes positive (0.98)"));
-        assert_eq!(edits.verdict.failures.len(), 1);
+        agrees(&edits.verdict, &[("goal_reached", false)]);
+        let either = Planted::new(|words| words.len() as f64 - 2.5).edits("flipping_set", "a great film");
+        agrees(&either.verdict, &[("goal_reached", true), ("random_edits", false)]);
         let planted = Planted::new(|_| 1.0).with_task(&REGRESSION);
         assert!(planted.find("flipping_set", &[], "a film", None).is_err());
         assert!(planted.find("flipping_set", &["beam=0"], "a film", None).is_err());

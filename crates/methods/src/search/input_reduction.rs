@@ -7,9 +7,10 @@ use super::sets::{some, with};
 use super::wording::Wording;
 use super::{Hidden, Look, SHOWN, seen, surest_first};
 use crate::effort::MOST_ROWS;
-use crate::evidence::sentence::percent;
+use crate::evidence::{Judged, verdict_of};
 use crate::registry::{Info, Meaning, Needs, New, SearchMethod, params};
 use crate::{Arguments, Decision, Parameter, Question, Set, Stream};
+use exegete_core::report::number::percent;
 use exegete_core::report::{Chance, Edits, Item, Subject, Verdict};
 use exegete_core::task::Classes;
 use exegete_core::{Error, Result};
@@ -148,10 +149,8 @@ impl SearchMethod for ReductionSearch {
 
 fn verdict(wording: &Wording<'_>, reduced: &Reduced, decision: &Decision) -> Verdict {
     let (set, seen) = &reduced.texts[0];
-    let mut failures = Vec::new();
-    if !reduced.complete {
-        failures.push("the budget ended before it was clear whether more can go".to_owned());
-    }
+    let unclear = "the budget ended before it was clear whether more can go";
+    let complete = ("search_complete", Judged::holds(reduced.complete, unclear));
     let all = wording.others(&Set::new()).len();
     if set.is_empty() {
         let sentence = match (all, reduced.complete) {
@@ -161,16 +160,19 @@ fn verdict(wording: &Wording<'_>, reduced: &Reduced, decision: &Decision) -> Ver
             }
             (_, false) => "The budget ended before anything could go.".to_owned(),
         };
-        return Verdict::new(sentence, failures);
+        return verdict_of(sentence, [complete]);
     }
     let left = wording.others(set);
-    let Chance { hits, trials } = reduced.random.unwrap_or(Chance { hits: 0, trials: 1 });
-    if trials > 1 && 2 * hits >= trials {
-        let texts = wording.count(left.len());
-        failures.push(format!(
-            "{hits} of {trials} random texts of {texts} keep the decision: these are nothing special"
-        ));
-    }
+    let random = reduced.random.unwrap_or(Chance { hits: 0, trials: 1 });
+    let share = random.hits as f64 / random.trials as f64;
+    let beside = if random.trials > 1 {
+        Judged::beside_random(random, || {
+            let (Chance { hits, trials }, texts) = (random, wording.count(left.len()));
+            format!("{hits} of {trials} random texts of {texts} keep the decision: these are nothing special")
+        })
+    } else {
+        Judged::undecided(reduced.random.map(|_| share), 0.5)
+    };
     let (is, of) = (if left.len() == 1 { "is" } else { "are" }, wording.count(all));
     let sentence = format!(
         "The model still says {} ({:.2}, before {:.2}) when only {} {is} left of {of}; random texts of {} keep it in {} of cases.",
@@ -179,9 +181,9 @@ fn verdict(wording: &Wording<'_>, reduced: &Reduced, decision: &Decision) -> Ver
         decision.prob,
         wording.list(&left),
         wording.count(left.len()),
-        percent(hits as f64 / trials as f64)
+        percent(share, 0)
     );
-    Verdict::new(sentence, failures)
+    verdict_of(sentence, [complete, ("random_edits", beside)])
 }
 
 /// A text on the way.
@@ -270,6 +272,7 @@ impl Reduction<'_, '_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::agrees;
     use crate::search::SeenHidden;
     use crate::search::planted::Planted;
     use rand::SeedableRng;
@@ -362,9 +365,14 @@ mod tests {
             "The model still says positive (0.88, before 0.88) when only \"great\" is left of 5 words; random texts of \
              1 word keep it in 20 % of cases."
         );
+        agrees(&edits.verdict, &[("search_complete", true), ("random_edits", true)]);
         let stuck = Planted::new(|words| words.len() as f64 - 2.5).edits("input_reduction", "a great film");
         assert!(stuck.found.is_empty());
         assert_eq!(stuck.verdict.sentence, "No word can go without changing positive (0.62).");
+        agrees(&stuck.verdict, &[("search_complete", true)]);
+        let any = Planted::new(|words| if words.is_empty() { -1.0 } else { 1.0 });
+        let any = any.edits("input_reduction", "a great film");
+        agrees(&any.verdict, &[("search_complete", true), ("random_edits", false)]);
     }
 
     #[test]

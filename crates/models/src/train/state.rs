@@ -14,7 +14,7 @@ use std::fs;
 use std::path::Path;
 
 /// Of the state and of what is drawn from a seed: a state of another version cannot be taken up.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 const FILE: &str = "training_state.safetensors";
 /// The note of the file that holds the progress.
 const NOTE: &str = "exegete.training";
@@ -84,6 +84,10 @@ fn contents(samples: &[Sample]) -> String {
     for sample in samples {
         let tokens = &sample.row.encoded.tokens;
         hash.field(&tokens.iter().flat_map(|token| token.id.to_le_bytes()).collect::<Vec<u8>>());
+        hash.field(&tokens.iter().flat_map(|token| token.type_id.to_le_bytes()).collect::<Vec<u8>>());
+        // No weight has the bits of NaN.
+        let weights = tokens.iter().map(|token| token.weight.unwrap_or(f32::NAN));
+        hash.field(&weights.flat_map(f32::to_le_bytes).collect::<Vec<u8>>());
         hash.field(format!("{:?}", sample.label).as_bytes());
     }
     hash.hex()

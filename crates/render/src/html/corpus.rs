@@ -168,7 +168,7 @@ fn verdict(item: &Item) -> Option<&Verdict> {
     }
 }
 
-/// The names of the checks that failed. Rules, edits and old reports have the sentence alone.
+/// The names of the checks that failed. Old reports have the words alone.
 fn failed(verdict: &Verdict) -> Vec<&str> {
     let named = verdict.findings.iter().filter(|found| found.passed == Some(false));
     let named: Vec<&str> = named.map(|found| found.check.as_str()).collect();

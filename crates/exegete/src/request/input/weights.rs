@@ -2,7 +2,9 @@
 
 use super::Lines;
 use crate::Example;
+use crate::request::TextInput;
 use anyhow::{Result, bail};
+use std::io::Cursor;
 use std::path::Path;
 
 /// Weights that are handed to texts as they are read.
@@ -11,6 +13,14 @@ pub(crate) struct WeightLines(Lines);
 impl WeightLines {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         Ok(Self(Lines::open(path)?.0))
+    }
+
+    /// Those of some texts, where they are given: from their file, or the list itself.
+    pub(crate) fn of(texts: &TextInput) -> Result<Option<Self>> {
+        match texts.own_weights() {
+            Some(list) => Ok(Some(Self(Lines::new(Cursor::new(list.to_owned()), "--weights")))),
+            None => texts.weights_file().map(Self::open).transpose(),
+        }
     }
 
     /// The same text with the next line's weights.

@@ -155,7 +155,7 @@ fn settings() {
 #[test]
 fn a_file_of_texts() {
     let (_folder, rows) = file("rows.tsv", ROWS.as_bytes());
-    of_model("corpus", "bert-sequence", &["--input", &rows], &["jsonl", "csv", "text"]);
+    of_model("corpus", "bert-sequence", &["--input", &rows], &["jsonl", "csv", "text", "html"]);
     let args = ["--input", &rows, "--label-column", "label"];
     let args = [&args[..], &["--target", "loss", "--method", "leave_one_out", "--no-check"]].concat();
     of_model("corpus-loss", "bert-sequence", &args, &["jsonl"]);

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::Settings;
+use crate::evidence::agrees;
 use exegete_core::{Driver, Model, Scores, Target, Units};
 use exegete_testkit::{Fault, Faulty, Toy};
 use std::sync::Arc;
@@ -90,6 +91,7 @@ fn what_is_found_is_described() {
     assert!(edits.smallest);
     assert_eq!(edits.random, Some(Chance { hits: 30, trials: 30 }));
     assert_eq!(edits.verdict.failures, ["random replacements change the decision as well"]);
+    agrees(&edits.verdict, &[("goal_reached", true), ("random_edits", false)]);
     let best = &edits.found[0];
     assert_eq!((best.swaps[0].before.as_str(), best.swaps[0].after.as_str()), ("bad", "not"));
     // z₁ = −0.25 − 3 − 0.125
@@ -97,7 +99,7 @@ fn what_is_found_is_described() {
     assert!(matches!(&best.prediction, Scores::Classes { label, .. } if label == "negative"));
     let edits = ask.edits("bad bad film", "predicted", &["random=0"]).unwrap();
     assert_eq!((edits.smallest, edits.random), (false, None));
-    assert_eq!(edits.verdict.failures, [""; 0]);
+    agrees(&edits.verdict, &[("goal_reached", true)]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use super::*;
 use crate::Request;
 use crate::Settings;
 use crate::SiteChoice;
-use crate::evidence::Level;
-use exegete_core::report::{Cell, Edits, Table};
+use crate::evidence::{Level, agrees};
+use exegete_core::report::{Cell, Edits, Finding, Table};
 use exegete_core::{Array, Driver};
 use exegete_testkit::{Fault, Faulty, Toy};
 
@@ -106,6 +106,10 @@ fn every_class_is_attacked_and_told() {
     assert!(edits[0].found[0].input[0].text.starts_with("bad bad "));
     assert_ne!(edits[0].found[0].prediction, edits[0].subject.prediction);
     assert!(edits[0].verdict.sentence.starts_with("\"bad bad\" lowers"), "{}", edits[0].verdict.sentence);
+    // Two held-out rows show little: what is judged is what the numbers say.
+    let passed = |finding: &Finding| finding.passed.unwrap();
+    let passed: Vec<bool> = edits[0].verdict.findings.iter().map(passed).collect();
+    agrees(&edits[0].verdict, &[("random_triggers", passed[0]), ("held_out", passed[1])]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::attacks::ReplacementWords;
 use crate::attacks::artifacts::Association;
 use crate::attacks::flips::written;
 use crate::attacks::share::share;
+use crate::evidence::{Judged, verdict_of};
 use crate::registry::CorpusMethod;
 use exegete_core::report::{Cell, Edited, Edits, Item, Subject, Swap, Table, Verdict};
 use exegete_core::{
@@ -257,19 +258,18 @@ impl Told<'_> {
             after.low,
             after.high
         );
-        let mut failures = Vec::new();
+        let mut judged = Vec::new();
         if !found.random.is_empty() {
             let random = found.random.iter().sum::<f64>() / found.random.len() as f64;
             sentence +=
                 &format!("; {} random triggers of the same length leave {random:.2}", found.random.len());
-            if random <= after.high {
-                failures.push("random triggers do as much".to_owned());
-            }
+            let failure = (random <= after.high).then(|| "random triggers do as much".to_owned());
+            judged.push(("random_triggers", Judged::new(random, after.high, failure)));
         }
-        if after.high >= before.value {
-            failures.push("on held-out rows the trigger does nothing that chance does not".to_owned());
-        }
-        Verdict::new(sentence + ".", failures)
+        let idle = "on held-out rows the trigger does nothing that chance does not";
+        let failure = (after.high >= before.value).then(|| idle.to_owned());
+        judged.push(("held_out", Judged::new(after.high, before.value, failure)));
+        verdict_of(sentence + ".", judged)
     }
 }
 

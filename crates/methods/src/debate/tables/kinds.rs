@@ -2,7 +2,7 @@
 
 use super::super::seeds::{SeedStatistics, over};
 use super::super::truth::{FoundTruth, TRUTH_RANKINGS};
-use super::{made, pictures};
+use super::pictures;
 use crate::statistics::interval::Interval;
 use exegete_core::report::{Cell, Picture, Shape, Table};
 
@@ -61,7 +61,7 @@ pub fn kinds_tables(kinds: &[KindSummary], metric: &str) -> [Table; 2] {
 
 fn one_a_kind(name: &str, title: &str, kinds: &[KindSummary], columns: &[SeedColumn]) -> Table {
     let names: Vec<&str> = std::iter::once("kind").chain(columns.iter().map(|(name, _)| *name)).collect();
-    let mut table = made(name, title, &names);
+    let mut table = Table::new(name, title, &names);
     for kind in kinds {
         let own = columns.iter().map(|(_, of)| cell(over(&kind.seeds, of)));
         table.rows.push(std::iter::once(Cell::Word(kind.name.clone())).chain(own).collect());
@@ -82,7 +82,7 @@ fn bars(title: &str, y: &str, unit: &str) -> Picture {
 
 /// How well each ranking finds the words that decide, for each kind.
 pub fn truth_table(kinds: &[KindSummary]) -> Table {
-    let mut table = made(
+    let mut table = Table::new(
         "truth",
         "Which ranking finds the word that decides",
         &["kind", "ranking", "top1", "average_precision"],
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn tables_of_models_stand_one_below_the_other() {
         let model = |seed: f64, share: f64, own: &str| {
-            let mut table = made("flips", "Flips", &["top", "share"]);
+            let mut table = Table::new("flips", "Flips", &["top", "share"]);
             table.rows = vec![vec![Cell::Word("yes".into()), Cell::Number(share)]];
             table.notes = vec!["of all".to_owned(), own.to_owned()];
             let front = vec![("kind", Cell::Word("lstm".into())), ("seed", Cell::Number(seed))];

@@ -1,6 +1,6 @@
 //! What the models that were trained beside the tested one come to.
 
-use super::{Summary, made};
+use super::Summary;
 use crate::debate::training::{Arm, ArmRecord, chosen, difference, differences};
 use crate::debate::{BINS, Experiment, bin_of};
 use crate::statistics::interval::mean;
@@ -25,7 +25,7 @@ impl Summary<'_> {
     }
 
     fn arms(&self) -> Table {
-        let mut table = made(
+        let mut table = Table::new(
             "training",
             "Models trained beside this one",
             &["arm", "seed", "f1", "accuracy", "tvd", "jsd", "lambda"],
@@ -61,7 +61,7 @@ impl Summary<'_> {
 
     /// Differences of scores, with their intervals over seeds.
     fn pairs(&self) -> Option<Table> {
-        let mut table = made(
+        let mut table = Table::new(
             "training_differences",
             "How much better one way answers than another",
             &["difference", "score", "seeds"],
@@ -87,7 +87,7 @@ impl Summary<'_> {
     /// How far answers move against how far weights do.
     fn curve(&self) -> Table {
         let mut table =
-            made("curve", "How far answers move when weights do", &["what", "lambda", "jsd", "tvd"]);
+            Table::new("curve", "How far answers move when weights do", &["what", "lambda", "jsd", "tvd"]);
         let shown = |record: &&ArmRecord| matches!(record.arm, Arm::Base | Arm::Uniform | Arm::Adversarial);
         let said = |arm| match arm {
             Arm::Base => "other seeds",

@@ -4,6 +4,7 @@ use super::{
     AGREES, COUNTS, DebateStatistics, ENOUGH_DECISIVE, FAR, IDLE, LITTLE, MOVES, MUCH, OTHERS, RULES,
 };
 use crate::statistics::interval::Interval;
+use exegete_core::report::number::percent;
 
 /// Rule 1, by whichever of its two conditions hold.
 pub(super) fn contradicts(found: &DebateStatistics) -> String {
@@ -12,7 +13,7 @@ pub(super) fn contradicts(found: &DebateStatistics) -> String {
         reasons.push(format!(
             "words whose removal changes the answer get less than half an equal share: {} times one, in the {} of texts that have such a word",
             said(ratio),
-            percent(found.decisive)
+            percent(found.decisive, 1)
         ));
     }
     if let Some(tau) = found.tau.filter(|_| found.ranks_against()) {
@@ -112,7 +113,7 @@ pub(super) fn further(found: &DebateStatistics, rule: u32) -> Vec<String> {
     if rule > 1 && found.decisive < ENOUGH_DECISIVE {
         said_too.push(format!(
             "Only {} of texts have a word whose removal alone changes the answer by a tenth, too few to hold weights below {LITTLE} of an equal share against them.",
-            percent(found.decisive)
+            percent(found.decisive, 1)
         ));
     }
     if found.other_weights_would_do() {
@@ -170,8 +171,4 @@ fn said(of: Interval) -> String {
 fn said_as_percent(of: Interval) -> String {
     let [value, lower, upper] = [of.value, of.lower, of.upper].map(|share| 100.0 * share);
     format!("{value:.1} % ({lower:.1} to {upper:.1})")
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
 }

@@ -128,8 +128,7 @@ fn what_speaks_against_the_evidence_is_said() {
 
 /// A standard normal number.
 fn normal(random: &mut ChaCha8Rng) -> f64 {
-    let (u, v) = (1.0 - random.random::<f64>(), random.random::<f64>());
-    (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
+    exegete_core::normal([1.0 - random.random::<f64>(), random.random()])
 }
 
 /// Scores drawn without looking pass in at most 1.5 % of draws, whatever the effects are.

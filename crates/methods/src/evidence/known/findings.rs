@@ -29,6 +29,9 @@ pub(super) fn keeps(Finding { check, measured, threshold, .. }: &Finding) -> boo
     let row = PAGE.contains(&format!("\n| {name} | "));
     assert!(row, "docs/evidence.md has no row for '{name}' in the table of its verdict");
     match check.as_str() {
+        "precision" | "goal_reached" | "search_complete" => measured >= threshold,
+        "random_rules" | "random_edits" | "held_out" => measured < threshold,
+        "random_triggers" => measured > threshold,
         "completeness" | "cancelling" | "chance" | "randomisation" | "sensitivity" | "swap" => {
             measured <= threshold
         }
@@ -36,6 +39,17 @@ pub(super) fn keeps(Finding { check, measured, threshold, .. }: &Finding) -> boo
         "zero_scores" | "infidelity" | "head_randomisation" => measured > threshold,
         _ => panic!("no line here says when {check} keeps its threshold"),
     }
+}
+
+/// The findings of a rule or an edit are these, each judged as its number is, and the failures are as many as failed.
+pub(crate) fn agrees(verdict: &Verdict, expected: &[(&str, bool)]) {
+    let judged = |finding: &Finding| (finding.check.clone(), finding.passed.unwrap());
+    let found: Vec<(String, bool)> = verdict.findings.iter().map(judged).collect();
+    let expected: Vec<(String, bool)> =
+        expected.iter().map(|(check, passed)| ((*check).to_owned(), *passed)).collect();
+    assert_eq!(found, expected, "{verdict:?}");
+    assert!(verdict.findings.iter().all(|finding| Some(keeps(finding)) == finding.passed), "{verdict:?}");
+    assert_eq!(verdict.failures.len(), expected.iter().filter(|(_, passed)| !passed).count(), "{verdict:?}");
 }
 
 #[test]

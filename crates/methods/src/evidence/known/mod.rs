@@ -14,6 +14,7 @@ use crate::{Question, RawAttribution, RawScores};
 use bag::{Bag, weight};
 use exegete_core::report::Checks;
 use exegete_core::{Driver, Example, Model, Plan, Result, Row, Target, Task};
+pub(crate) use findings::agrees;
 
 /// Everything a check needs, about one text.
 struct Bench {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::evidence::agrees;
 use crate::search::planted::Planted;
 use crate::{Masker, Words};
 use exegete_core::Result;
@@ -195,7 +196,7 @@ fn a_report_states_the_rule() {
         "While \"great\" stays, the model says positive in 100 % of all texts with other words removed; while 1 word at \
          random stays, in 60 %."
     );
-    assert!(rule.verdict.failures.is_empty());
+    agrees(&rule.verdict, &[("precision", true), ("random_rules", true)]);
 }
 
 #[test]
@@ -231,6 +232,16 @@ fn an_answer_that_always_stays_needs_no_rule() {
     assert!(rule.met && rule.conditions.is_empty() && rule.random.is_none());
     assert_eq!(rule.coverage.value, 1.0);
     assert!(rule.verdict.sentence.starts_with("Whatever stays, the model says positive in 100 % of texts"));
+    agrees(&rule.verdict, &[("precision", true)]);
+}
+
+#[test]
+fn a_rule_that_is_not_there_is_told() {
+    // Two of three words are positive, so that each does as much: three of the four texts that it is in.
+    let most = Planted::new(|words| if words.len() >= 2 { 1.0 } else { -1.0 });
+    let rule = most.rule(&["most=1"], "a great film", None);
+    assert_eq!((rule.met, rule.precision.low, rule.random.unwrap().value), (false, 0.75, 0.75));
+    agrees(&rule.verdict, &[("precision", false), ("random_rules", false)]);
 }
 
 #[test]

@@ -7,14 +7,15 @@ use super::{ArmsRequest, TrainedArms};
 use crate::methods::debate::training::chosen;
 use crate::methods::debate::{Arm, ArmRecord, MeasuredTexts, Place, PlaceChoice, WeighedAnswers};
 use crate::request::cost::duration;
+use crate::request::identity::content;
 use crate::request::train::{self, OtherGoal, OtherReading, TrainRequest};
 use crate::request::{Listener, Notice, Resources, Stop, check_stop, model};
 use crate::train::{AttentionSites, Data, Epoch, FixedAnswer, Metric, TrainingLoss, opposing};
-use crate::{Driver, Encoded, Error, Example, Model, class_index, partial, sha256_hex, sha256_of};
+use crate::{Driver, Encoded, Error, Example, Model, class_index, partial, sha256_hex};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -283,11 +284,6 @@ impl ArmsProgress {
 fn stored(path: &Path, run: &str, folder: &Path) -> Option<ArmRecord> {
     let stored: StoredArm = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
     (stored.run == run && folder.join("model.safetensors").exists()).then_some(stored.record)
-}
-
-fn content(path: &Path) -> Result<String> {
-    let cannot = || format!("{}: cannot be read", path.display());
-    sha256_of(File::open(path).with_context(cannot)?).with_context(cannot)
 }
 
 /// Trains as a request says, with equal weights in the rows that are tested whenever the model reads a text.

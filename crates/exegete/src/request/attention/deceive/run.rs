@@ -7,10 +7,11 @@ use super::{AttentionDeceiveRequest, DeceivePenalty, published};
 use crate::methods::deceive::{DrawnModel, HiddenPlace, Measurements, notices, weight_maps};
 use crate::report::{Cell, Item, Picture, Provenance, Report, SCHEMA, Shape, Table};
 use crate::request::cost::duration;
-use crate::request::{Listener, Notice, Stop, check_stop, needed, record, refuse_reads};
+use crate::request::{
+    Listener, Notice, RunIdentity, Stop, check_stop, differences, needed, record, refuse_reads,
+};
 use crate::{Card, Example, Spent, partial};
 use anyhow::{Context, Result, bail};
-use serde_json::json;
 use std::path::Path;
 use std::time::Instant;
 
@@ -32,7 +33,7 @@ pub fn run(
     let recorded = record::files(&request.named_files())?;
     let rows = DeceiveRows::read(request, train, dev)?;
     refuse_reads(&rows::FILES.map(|name| rows::file(work, name)), &request.reads())?;
-    claim(request, &recorded, work)?;
+    claim(request, work)?;
     rows.write(work)?;
     let mut session =
         DeceiveRun { request, rows, work, stop, started: Instant::now(), spent: Spent::default() };
@@ -47,28 +48,26 @@ pub fn run(
 }
 
 /// Says in the folder of models whose it is; an error where it is another run's.
-fn claim(
-    request: &AttentionDeceiveRequest,
-    files: &[crate::report::RecordedFile],
-    work: &Path,
-) -> Result<()> {
-    let files: Vec<&Option<String>> = files.iter().map(|file| &file.sha256).collect();
-    let own = json!({"request": request.meaning(), "files": files, "version": env!("CARGO_PKG_VERSION")});
-    let own = serde_json::to_string_pretty(&own)?;
+fn claim(request: &AttentionDeceiveRequest, work: &Path) -> Result<()> {
+    let own = request.identity()?;
     let (path, folder) = (work.join(IDENTITY), work.display());
-    match std::fs::read_to_string(&path) {
-        Ok(earlier) if earlier == own => return Ok(()),
-        Ok(_) => bail!(
-            "{folder}: holds the models of another run; finish that one, remove it or give another --work"
-        ),
-        Err(_) => {}
+    if let Ok(earlier) = std::fs::read_to_string(&path) {
+        let told = match serde_json::from_str::<RunIdentity>(&earlier) {
+            Ok(then) if then == own => return Ok(()),
+            Ok(then) => format!(", which differs in: {}", differences(&then, &own).join(", ")),
+            Err(_) => String::new(),
+        };
+        bail!(
+            "{folder}: holds the models of another run{told}; finish that one, remove it or give another --work"
+        );
     }
     // The folder may be removed in the end, and with it whatever else it holds.
     if std::fs::read_dir(work).is_ok_and(|mut entries| entries.next().is_some()) {
         bail!("{folder}: holds something else than a run's models; give a folder of its own with --work");
     }
     std::fs::create_dir_all(work).with_context(|| format!("{folder}: cannot be made"))?;
-    partial::write(&path, own.as_bytes()).with_context(|| format!("{}: cannot be written", path.display()))
+    partial::write(&path, serde_json::to_string_pretty(&own)?.as_bytes())
+        .with_context(|| format!("{}: cannot be written", path.display()))
 }
 
 /// A run with its rows read.
