@@ -2,12 +2,16 @@
 
 use super::{Listener, Notice};
 use crate::methods::parameter::grouped;
-use crate::methods::{Request, most_rows};
+use crate::methods::{Method, Request, most_rows};
 use crate::{Example, Model};
 use std::time::Instant;
 
 /// Fewer rows start without a word.
 const MANY: usize = 20_000;
+/// The same of steps of a method's own arithmetic …
+const MANY_STEPS: usize = 2_000_000;
+/// … each of which takes about so long: finding a set among others, measured on one core.
+const SECONDS_A_STEP: f64 = 1.5e-6;
 
 /// One note for each method that may run very many rows for so many texts like this one. Whatever goes wrong here is said by the work itself.
 pub(super) fn say(
@@ -23,6 +27,20 @@ pub(super) fn say(
             tell(Notice::Note(&line(name, rows, seconds)));
         }
     }
+    let Ok(encoded) = model.encoded(example) else { return };
+    let units = request.units.of(&encoded).len();
+    for chosen in &request.methods {
+        let steps = chosen.steps_beside_rows(units).saturating_mul(texts);
+        if steps >= MANY_STEPS {
+            tell(Notice::Note(&arithmetic(chosen.info.name, steps)));
+        }
+    }
+}
+
+fn arithmetic(name: &str, steps: usize) -> String {
+    let steps_written = grouped(steps);
+    let all = duration(steps as f64 * SECONDS_A_STEP);
+    format!("{name}: {steps_written} steps of arithmetic beside the rows of the model, which may take {all}")
 }
 
 /// Whether it would be many rows if there were any number of texts: else nobody need count them.
@@ -58,6 +76,12 @@ pub(super) fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arithmetic_is_one_line() {
+        let expected = "permutation_shap: 22,000,000 steps of arithmetic beside the rows of the model, which may take 33 s";
+        assert_eq!(arithmetic("permutation_shap", 22_000_000), expected);
+    }
 
     #[test]
     fn a_cost_is_one_line() {

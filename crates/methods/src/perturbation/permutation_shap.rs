@@ -60,6 +60,11 @@ impl Method for PermutationShap {
     fn most_rows(&self, units: usize) -> Option<usize> {
         Some(self.0.rows(2 * units.saturating_sub(1)).min(all_sets(units)))
     }
+
+    /// Each unit gains something in each order and its reverse, also where every set is known already.
+    fn steps_beside_rows(&self, units: usize) -> usize {
+        self.0.samples.map_or(0, |samples| samples.saturating_mul(2 * units))
+    }
 }
 
 /// Orders and their reverses, until the errors are small enough; all orders of a few players, by their sets, where no number
