@@ -55,12 +55,12 @@ fn one(explainer: Explainer<'_>, request: &ExplainRequest, kept: Option<&Path>) 
     if let Some(path) = kept.filter(|path| holds_answers(path) == Some(true)) {
         progress::say(Notice::Note(&format!("going on with the answers in {}", path.display())));
     }
-    let progress = progress::rows();
-    let bar = progress.clone();
-    let explainer = explainer.watched(move |advance| progress::advance_rows(&bar, advance));
+    let progress = progress::RowCount::new();
+    let count = progress.clone();
+    let explainer = explainer.watched(move |advance| count.advance(advance));
     let (surveys, from) = (explainer.surveys(), GoingOn { answers: kept, ..GoingOn::default() });
-    let report = explainer.report(from, &mut |notice| progress::show(&progress, notice));
-    progress.finish_and_clear();
+    let report = explainer.report(from, &mut |notice| progress.show(notice));
+    progress.finish();
     let Err(error) = report else { return report };
     let holds = kept.and_then(holds_answers);
     kept.filter(|_| holds == Some(false)).map_or(Ok(()), |path| remove(path.to_owned()))?;

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use pace::Pace;
 use std::cell::RefCell;
 use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How far the work on many texts is: a bar, or a line now and then where stderr is no terminal.
 pub(crate) struct Progress {
@@ -80,21 +81,46 @@ pub(crate) fn stages() -> Progress {
     Progress::new("{bar:40} {percent:>3} %  {msg}, {eta} left", "step")
 }
 
-/// A count of the rows that a model ran, for work whose end nobody knows.
-pub(crate) fn rows() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-    ProgressBar::new_spinner().with_style(style)
+/// A count of the rows that a model ran, for work whose end nobody knows: a spinner, or a line now and then where stderr is no
+/// terminal.
+#[derive(Clone)]
+pub(crate) struct RowCount {
+    bar: ProgressBar,
+    pace: Option<Arc<Mutex<Pace>>>,
 }
 
-/// Moves the count of rows on.
-pub(crate) fn advance_rows(bar: &ProgressBar, advance: Advance) {
-    let rows = advance.spent.forward_rows;
-    bar.set_message(match advance.texts {
-        0 => format!("{rows} rows run"),
-        texts => format!("text {}, {rows} rows run", texts + 1),
-    });
-    bar.tick();
+impl RowCount {
+    pub(crate) fn new() -> Self {
+        let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let pace = (!std::io::stderr().is_terminal()).then(|| Arc::new(Mutex::new(Pace::new("row"))));
+        Self { bar: ProgressBar::new_spinner().with_style(style), pace }
+    }
+
+    /// Moves the count on.
+    pub(crate) fn advance(&self, advance: Advance) {
+        let (rows, again) = (advance.spent.forward_rows, advance.spent.remembered_rows);
+        let mut message = format!("{rows} rows run");
+        if advance.texts > 0 {
+            message = format!("text {}, {message}", advance.texts + 1);
+        }
+        if self.pace.as_ref().is_some_and(|pace| pace.lock().unwrap_or_else(PoisonError::into_inner).is_due())
+        {
+            eprintln!("{message}, {again} asked for again");
+        }
+        self.bar.set_message(message);
+        self.bar.tick();
+    }
+
+    /// Says sentences beside the count.
+    pub(crate) fn show(&self, notice: Notice<'_>) {
+        show(&self.bar, notice);
+    }
+
+    /// Takes the count away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// Says sentences and moves a bar; what training measures is the business of that command.

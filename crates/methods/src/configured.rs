@@ -252,4 +252,8 @@ impl Method for ConfiguredMethod {
     fn most_rows(&self, units: usize) -> Option<usize> {
         self.scores().ok()?.most_rows(units)
     }
+
+    fn steps_beside_rows(&self, units: usize) -> usize {
+        self.scores().map_or(0, |method| method.steps_beside_rows(units))
+    }
 }

@@ -159,6 +159,8 @@ impl<'a> PerturbedPredictions<'a> {
 
     /// The same for sets with the number of a draw, which matters to maskers that draw words.
     pub fn drawn(&mut self, sets: &[(Set, u64)]) -> Result<Vec<Outcome>> {
+        // Sets that are all remembered run no batch that would look.
+        self.job.driver.at_work()?;
         let sets: Vec<Hidden> = sets.iter().map(|hidden| self.normal(hidden)).collect();
         self.asked += sets.len();
         self.job.asked.note(sets.iter().map(|(set, _)| set));

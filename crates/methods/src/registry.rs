@@ -170,6 +170,12 @@ pub trait Method: Send + Sync {
     fn most_rows(&self, _units: usize) -> Option<usize> {
         None
     }
+
+    /// How many steps of arithmetic it takes beside the rows for so many units, where that may be what takes the time; 0 where
+    /// the rows do.
+    fn steps_beside_rows(&self, _units: usize) -> usize {
+        0
+    }
 }
 
 /// A part of a request that says nothing to some methods.

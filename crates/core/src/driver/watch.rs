@@ -32,6 +32,12 @@ impl Driver {
         self.check_stop()
     }
 
+    /// Says how far the work is where it goes on without a batch; an error where it should stop.
+    pub fn at_work(&self) -> Result<()> {
+        self.tell();
+        self.check_stop()
+    }
+
     /// An error where the work should stop.
     pub fn check_stop(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }

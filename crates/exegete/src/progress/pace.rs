@@ -25,6 +25,19 @@ impl Pace {
         Self { noun, every, started: now, last: now, before: None }
     }
 
+    /// Whether a line is due now; if so, the next one is due that much later.
+    pub(super) fn is_due(&mut self) -> bool {
+        self.is_due_at(Instant::now())
+    }
+
+    fn is_due_at(&mut self, now: Instant) -> bool {
+        let due = now.duration_since(self.last) >= self.every;
+        if due {
+            self.last = now;
+        }
+        due
+    }
+
     /// The line that is due, if any, after so many texts, of so many or with so large a share of the input.
     pub(super) fn line(&mut self, texts: usize, of: Option<usize>, done: Option<f64>) -> Option<String> {
         self.line_at(Instant::now(), texts, of, done)
@@ -38,10 +51,9 @@ impl Pace {
         done: Option<f64>,
     ) -> Option<String> {
         let before = *self.before.get_or_insert(done.unwrap_or(0.0));
-        if texts == 0 || now.duration_since(self.last) < self.every {
+        if texts == 0 || !self.is_due_at(now) {
             return None;
         }
-        self.last = now;
         let mut line = match of {
             Some(total) => format!("{texts} of {}", counted(total, self.noun)),
             None => counted(texts, self.noun),
@@ -88,5 +100,6 @@ mod tests {
         assert_eq!(pace.line_at(at(90), 1, None, None).unwrap(), "1 text done");
         let of = pace.line_at(at(7200), 60, Some(100), Some(0.6)).unwrap();
         assert_eq!(of, "60 of 100 texts done, 60 %, about 8.0 h left");
+        assert!(!pace.is_due_at(at(7229)) && pace.is_due_at(at(7230)) && !pace.is_due_at(at(7231)));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Listener, Notice};
 use crate::methods::parameter::grouped;
-use crate::methods::{ConfiguredMethod, Kind, Meaning, Needs, Question, Request, most_rows};
+use crate::methods::{ConfiguredMethod, Kind, Meaning, Method, Needs, Question, Request, most_rows};
 use crate::{Driver, Example, Model};
 use std::time::Instant;
 
@@ -10,6 +10,10 @@ use std::time::Instant;
 const MANY: usize = 20_000;
 /// So many rows are run backward to see what one takes.
 const SLOPES: u32 = 4;
+/// The same of steps of a method's own arithmetic …
+const MANY_STEPS: usize = 2_000_000;
+/// … each of which takes about so long: finding a set among others. A rough figure, no measurement of this machine.
+const SECONDS_A_STEP: f64 = 1.5e-6;
 
 /// One note for each method that may run very many rows for so many texts like this one. Whatever goes wrong here is said by the work itself.
 pub(super) fn say(
@@ -30,6 +34,20 @@ pub(super) fn say(
             tell(Notice::Note(&line(name, rows, slopes, seconds)));
         }
     }
+    let Ok(encoded) = model.encoded(example) else { return };
+    let units = request.units.of(&encoded).len();
+    for chosen in &request.methods {
+        let steps = chosen.steps_beside_rows(units).saturating_mul(texts);
+        if steps >= MANY_STEPS {
+            tell(Notice::Note(&arithmetic(chosen.info.name, steps)));
+        }
+    }
+}
+
+fn arithmetic(name: &str, steps: usize) -> String {
+    let steps_written = grouped(steps);
+    let all = duration(steps as f64 * SECONDS_A_STEP);
+    format!("{name}: {steps_written} steps of arithmetic beside the rows of the model, which may take {all}")
 }
 
 /// Whether the rows that a method counts are run backward too: where it gives scores and reads more than attention.
@@ -125,6 +143,12 @@ mod tests {
                 "{told:?}"
             );
         }
+    }
+
+    #[test]
+    fn arithmetic_is_one_line() {
+        let expected = "permutation_shap: 22,000,000 steps of arithmetic beside the rows of the model, which may take 33 s";
+        assert_eq!(arithmetic("permutation_shap", 22_000_000), expected);
     }
 
     #[test]

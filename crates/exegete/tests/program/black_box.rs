@@ -1,6 +1,6 @@
 //! What the card says of black boxes that no word moves, and of ones that answer the same text in several ways.
 
-use crate::harness::exegete;
+use crate::harness::{exegete, golden};
 use serde_json::Value;
 
 const TEXT: &str = "A warm and honest film about my city.";
@@ -89,4 +89,50 @@ fn a_model_that_wavers_is_no_independent_witness() {
     let card = on(WAVERING, &["--method", "leave_one_out"]);
     let card = card.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(card.contains(doubt) && card.contains("answered twice"), "{card}");
+}
+
+/// What the model gives without the text stands beside what it gives for it, in every format and under its own name.
+#[test]
+fn what_an_empty_text_gives_is_said() {
+    let told = "an empty text already gives 0.60";
+    let asked = ["--method", "leave_one_out", "--no-check"];
+    for format in ["text", "html"] {
+        let shown = on(HONEST, &[&asked[..], &["--format", format]].concat());
+        assert!(shown.contains(told), "{format}: {shown}");
+    }
+    let found = explained(HONEST, &asked);
+    assert!((found["baseline_value"].as_f64().unwrap() - 0.6).abs() < 1e-9, "{}", found["baseline_value"]);
+    assert!((found["value"].as_f64().unwrap() - 0.8).abs() < 1e-9, "{}", found["value"]);
+}
+
+/// A method with a baseline of its own says what F is there, a loss keeps its turned sign, and what compares with nothing says
+/// nothing.
+#[test]
+fn baselines_have_a_value_too() {
+    let model = golden("bert-sequence");
+    let shown = |args: &[&str]| {
+        let run = exegete(&[&["explain", TEXT, "--no-check", "--model", &model], args].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        run.stdout
+    };
+    let item = |args: &[&str]| -> Value {
+        let report: Value = serde_json::from_str(&shown(&[args, &["--format", "json"]].concat())).unwrap();
+        report["items"][0].clone()
+    };
+    let gradients = ["--method", "integrated_gradients"];
+    let found = item(&gradients);
+    let [value, baseline] = ["value", "baseline_value"].map(|name| found[name].as_f64().unwrap());
+    let difference = found["checks"]["completeness"]["difference"].as_f64().unwrap();
+    assert!((value - baseline - difference).abs() < 1e-6, "{value} - {baseline} is not {difference}");
+    for format in ["text", "html"] {
+        let page = shown(&[&gradients[..], &["--format", format]].concat());
+        assert!(page.contains("its baseline (zero) gives "), "{format}: {page}");
+    }
+    let loss = item(&["--method", "leave_one_out", "--target", "loss", "--label", "positive"]);
+    assert!(
+        ["value", "baseline_value"].iter().all(|name| loss[*name].as_f64().unwrap() < 0.0),
+        "minus the loss"
+    );
+    assert!(item(&["--method", "saliency"]).get("baseline_value").is_none());
+    assert!(!shown(&["--method", "saliency"]).contains(" gives "), "nothing to compare with");
 }

@@ -342,6 +342,14 @@ fn a_log_says_how_far_the_work_is() {
     }
     let quiet = exegete(&["predict", "--input", &path]);
     assert_eq!(quiet.stderr, "");
+    // A single text has no share that is done, but rows that were run.
+    let alone = Command::new(env!("CARGO_BIN_EXE_exegete"))
+        .args(["explain", "A warm film.", "--no-check", "--method", "leave_one_out"])
+        .env("EXEGETE_PROGRESS", "0")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(alone.stderr).unwrap();
+    assert!(said.lines().any(|line| line.contains(" rows run, ")), "{said}");
 }
 
 #[test]

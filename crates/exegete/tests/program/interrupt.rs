@@ -448,3 +448,20 @@ fn a_model_that_is_cut_off_is_one_line() {
     assert!(message.starts_with("error: stdin: line 2: ") && message.lines().count() == 1, "{message}");
     assert!(message.contains("model.safetensors: changed while it was open (was "), "{message}");
 }
+
+/// A million orders of eleven words have 2,048 sets: all else is arithmetic, which an interrupt ends as well.
+#[test]
+fn arithmetic_without_rows_stops_too() {
+    let text = "one film that is not so bad and not good either";
+    let model = golden("bert-sequence");
+    let args =
+        ["explain", text, "--model", &model, "--method", "permutation_shap", "--set", "samples=1000000"];
+    let child = program(&[&args[..], &["--no-check"]].concat()).spawn().unwrap();
+    // Long enough for every set to be known.
+    sleep(Duration::from_secs(2));
+    send(SIGINT, &child);
+    let started = Instant::now();
+    let stopped = child.wait_with_output().unwrap();
+    assert_eq!(stopped.status.code(), Some(130));
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}

@@ -125,6 +125,14 @@ fn long_work_says_what_it_costs() {
         long.stderr
     );
     assert!(long.stderr.contains(" here, so up to "), "{}", long.stderr);
+    let orders = |samples: &str| {
+        let args = ["a b c d e", "--method", "permutation_shap", "--set", samples, "--no-check"];
+        explain("bert-sequence", &args).stderr
+    };
+    let told =
+        "permutation_shap: 2,500,000 steps of arithmetic beside the rows of the model, which may take ";
+    assert!(orders("samples=250000").starts_with(told), "{}", orders("samples=250000"));
+    assert_eq!(orders("samples=1000"), "");
     let short = lime("budget=19999");
     assert_eq!((short.code, short.stderr.as_str()), (0, ""));
 }

@@ -3,6 +3,7 @@
 //! what pairs of players do together cancels exactly. R. Mitchell and others, *Sampling permutations for Shapley value
 //! estimation*, 2022.
 
+use super::exact_shap;
 use super::game::{Game, ShapleyShares, Table};
 use super::moments::Moments;
 use crate::cost::all_sets;
@@ -33,6 +34,10 @@ pub const INFO: Info = Info {
 
 /// Samples before the errors are first looked at: fewer would stop by luck too often.
 const FIRST: usize = 10;
+/// The orders of so few players are not drawn: all their sets together are fewer than those of ten orders.
+const FEW: usize = 6;
+/// So many orders are run together; between them the work can be stopped.
+const TOGETHER: usize = 1000;
 
 struct PermutationShap(Effort);
 
@@ -55,11 +60,20 @@ impl Method for PermutationShap {
     fn most_rows(&self, units: usize) -> Option<usize> {
         Some(self.0.rows(2 * units.saturating_sub(1)).min(all_sets(units)))
     }
+
+    /// Each unit gains something in each order and its reverse, also where every set is known already.
+    fn steps_beside_rows(&self, units: usize) -> usize {
+        self.0.samples.map_or(0, |samples| samples.saturating_mul(2 * units))
+    }
 }
 
-/// Orders and their reverses, until the errors are small enough.
+/// Orders and their reverses, until the errors are small enough; all orders of a few players, by their sets, where no number
+/// of samples was asked for.
 pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> Result<ShapleyShares> {
     let n = game.players();
+    if effort.samples.is_none() && (1..=FEW).contains(&n) && all_sets(n) <= effort.budget {
+        return exact_shap::shares(game, n);
+    }
     // An order and its reverse ask for n − 1 sets each, beside the two ends.
     let cost = 2 * n.saturating_sub(1).max(1);
     let most = effort.budget.saturating_sub(2) / cost;
@@ -75,10 +89,12 @@ pub fn shares(game: &mut dyn Game, effort: &Effort, random: &mut ChaCha8Rng) -> 
     let goal = effort.samples.unwrap_or(most);
     let (mut moments, mut planned) = (Moments::default(), effort.samples.unwrap_or(FIRST));
     loop {
-        let count = planned.min(goal) - moments.count;
-        let orders: Vec<Vec<usize>> = (0..count).map(|_| shuffled(n, random)).collect();
-        for sample in samples(&mut table, &orders)? {
-            moments.add(&sample);
+        while moments.count < planned.min(goal) {
+            let count = TOGETHER.min(planned.min(goal) - moments.count);
+            let orders: Vec<Vec<usize>> = (0..count).map(|_| shuffled(n, random)).collect();
+            for sample in samples(&mut table, &orders)? {
+                moments.add(&sample);
+            }
         }
         let errors = moments.errors();
         if moments.count >= goal || effort.met(&moments.means, &errors) {

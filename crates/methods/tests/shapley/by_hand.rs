@@ -216,3 +216,28 @@ fn sets_are_asked_for_together_and_never_beyond_the_budget() {
     assert_eq!((found.rows, game.calls), (game.different.len(), 5));
     assert_eq!(game.asked, found.rows, "a tree asks for no set twice");
 }
+
+/// Few players have few sets: where nobody asks for a number of orders, all of them count.
+#[test]
+fn orders_of_a_few_players_are_all_counted() {
+    for players in 1..=7 {
+        let polynomial = Polynomial::random(players, 3, 0.5, 7);
+        let value = |there: &[bool]| polynomial.at(there).tanh();
+        let run = |effort| {
+            let mut game = Closed::new(players, value);
+            let found = permutation_shap::shares(&mut game, &effort, &mut random(0)).unwrap();
+            (found, game.different.len())
+        };
+        let (found, asked) = run(adaptive(0.05, 2000));
+        let sure = found.errors.iter().all(|&error| error == 0.0);
+        if players <= 6 {
+            close(&found.values, &exact(players, &value), 1e-12);
+            assert!(sure && asked == 1 << players, "{players}: {asked}");
+        } else {
+            assert!(!sure, "seven are sampled");
+        }
+    }
+    let mut game = Closed::new(6, |there: &[bool]| f64::from(u8::from(there[0] && there[1])));
+    let few = permutation_shap::shares(&mut game, &adaptive(0.05, 40), &mut random(0)).unwrap();
+    assert!(few.rows <= 40 && game.different.len() <= 40, "a smaller budget is kept");
+}
