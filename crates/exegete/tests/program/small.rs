@@ -108,7 +108,17 @@ fn a_run_says_what_applies_and_what_it_does_not_know() {
     // A folder with something else in it stays as it is.
     fs::write(folder.at("gru/notes.md"), "mine").unwrap();
     assert_error(&folder.train("gru", TINY), &["holds notes.md", "no part of a model"]);
+    for name in
+        ["training.tsv", "checkpoints-old", "model-notes.txt", "vocab.backup", ".git", ".env", ".a.1.partial"]
+    {
+        fs::rename(folder.at("gru/notes.md"), folder.at(&format!("gru/{name}"))).unwrap();
+        assert_error(&folder.train("gru", TINY), &[&format!("holds {name}, which is no part of a model")]);
+        fs::rename(folder.at(&format!("gru/{name}")), folder.at("gru/notes.md")).unwrap();
+    }
     let _still_there = fs::read(folder.at("gru/notes.md")).unwrap();
+    fs::rename(folder.at("gru/notes.md"), folder.at("gru/.model.safetensors.1.partial")).unwrap();
+    fs::write(folder.at("gru/model-00001-of-00003.safetensors"), "").unwrap();
+    assert_eq!(folder.train("gru", TINY).code, 0);
 }
 
 #[test]
