@@ -335,7 +335,7 @@ fn every_method_runs_or_is_refused_by_name() {
                 args.extend(["--check", "deep"]);
             }
             args.extend(match method.name {
-                "sp_lime" => vec!["--input", &rows, "--label-column", "label", "--set", "budget=20"],
+                "sp_lime" => vec!["--input", &rows, "--set", "budget=20"],
                 "artifacts" => vec!["--input", &rows, "--label-column", "label"],
                 "triggers" => {
                     let quick = ["restarts=1", "rounds=1", "candidates=2", "random=1"];
@@ -390,7 +390,7 @@ fn absurd_sizes_are_refused() {
 fn one_word_and_one_row_are_enough() {
     let folder = Folder::with("keyword", "2");
     let explained = |kind: &str, more: &[&str]| {
-        let run = folder.train(kind, &[TINY, more].concat());
+        let run = folder.train(kind, &[tiny(kind), more].concat());
         assert_eq!(run.code, 0, "{kind}: {}", run.stderr);
         let (model, pair) = (folder.at(kind), if more.is_empty() { &[][..] } else { &["--pair", "bad"] });
         let run = exegete(&[&["explain", "film", "--model", &model, "--check", "deep"], pair].concat());
