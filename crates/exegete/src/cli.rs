@@ -11,8 +11,10 @@ pub(crate) use eval::Eval;
 pub(crate) use methods::Methods;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use exegete::methods::nearest;
 use exegete::render::Format;
 use exegete::request::again::AgainRequest;
 use exegete::request::bench::BenchRequest;
@@ -262,20 +264,48 @@ pub(crate) enum TableFormat {
     Json,
 }
 
-/// What clap says about a wrong call, in one line: its paragraphs joined, without the usage.
-pub(crate) fn one_line(error: &clap::Error) -> String {
+/// What clap says about a wrong call, in one line: its paragraphs joined, without the usage, and with what may have been meant.
+pub(crate) fn one_line(error: &clap::Error, words: &[String]) -> String {
     let rendered = error.render().to_string();
     let paragraphs = rendered.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" "));
     let told =
-        |p: &String| !p.is_empty() && !p.starts_with("Usage:") && !p.starts_with("For more information");
-    let message = paragraphs.filter(told).collect::<Vec<_>>().join("; ");
+        |p: &String| !["Usage:", "For more information", "tip:"].iter().any(|start| p.starts_with(start));
+    let told = paragraphs.filter(|p| !p.is_empty() && told(p));
+    let message = told.chain(meant(error, words)).collect::<Vec<_>>().join("; ");
     format!("{}; --help shows the usage", message.trim_start_matches("error: "))
+}
+
+/// The command or the option that was meant, where one is near.
+fn meant(error: &clap::Error, words: &[String]) -> Option<String> {
+    let (kind, of_commands) = match error.kind() {
+        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, true),
+        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, false),
+        _ => return None,
+    };
+    let Some(ContextValue::String(written)) = error.get(kind) else { return None };
+    let mut top = Cli::command();
+    top.build();
+    let mut command = &top;
+    for word in words.iter().skip(1) {
+        match command.find_subcommand(word) {
+            Some(below) => command = below,
+            None => break,
+        }
+    }
+    let commands = command.get_subcommands().map(clap::Command::get_name);
+    let options = command.get_arguments().filter_map(clap::Arg::get_long);
+    match of_commands {
+        true => nearest(written, commands).map(|near| format!("did you mean '{near}'?")),
+        false if written.starts_with("--") => {
+            nearest(written, options).map(|near| format!("did you mean '--{near}'?"))
+        }
+        false => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definition_is_consistent() {
@@ -346,7 +376,8 @@ mod tests {
             &["exegete", "predict", "x", "--input", "f.txt"],
             &["exegete", "bench", "--memory", "plenty"],
         ] {
-            let line = one_line(&Cli::try_parse_from(args).unwrap_err());
+            let words: Vec<String> = args.iter().map(|&word| word.to_owned()).collect();
+            let line = one_line(&Cli::try_parse_from(args).unwrap_err(), &words);
             assert!(!line.contains('\n') && !line.contains("Usage:") && line.len() > 30, "{args:?}: {line}");
         }
     }

@@ -28,7 +28,11 @@ fn main() -> ExitCode {
 fn run() -> ExitCode {
     let cli = match cli::Cli::read() {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() => return fail(&cli::one_line(&error)),
+        Err(error) if error.use_stderr() => {
+            let words: Vec<String> =
+                std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+            return fail(&cli::one_line(&error, &words));
+        }
         Err(help) => {
             // Help that nobody reads to its end is no failure.
             let _ = help.print();

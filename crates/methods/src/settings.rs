@@ -1,4 +1,5 @@
 use crate::Info;
+use crate::nearest;
 use crate::parameter::Parameter;
 use exegete_core::{Error, Result};
 use serde_json::Value;
@@ -138,9 +139,11 @@ impl Arguments {
         if let Some((key, value)) = self.unknown.first_key_value() {
             let mut known: Vec<&str> = self.known.iter().map(|parameter| parameter.name).collect();
             known.sort_unstable();
+            let meant = nearest(key, known.iter().copied());
+            let meant = meant.map_or_else(String::new, |near| format!("; did you mean {near}={value}?"));
             let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
             return Err(Error::Request(format!(
-                "{method} knows no '{key}' ({key}={value}); it knows {known}"
+                "{method} knows no '{key}' ({key}={value}); it knows {known}{meant}"
             )));
         }
         let Some(key) = self.given.keys().find(|key| !self.read.contains(*key)) else { return Ok(()) };

@@ -7,7 +7,7 @@ use crate::METHODS;
 /// underscores alone need no line.
 const ELSEWHERE: [(&str, &str); 48] = [
     ("ig", "integrated_gradients"),
-    ("sequentialintegratedgradients", "integrated_gradients"),
+    ("sequentialintegratedgradients", "integrated_gradients with --set path=sequential"),
     ("discretizedintegratedgradients", "integrated_gradients"),
     ("grad", "saliency"),
     ("gradient", "saliency"),
@@ -112,6 +112,7 @@ mod tests {
             ("shap", "partition_shap"),
             ("InputXGradient", "gradient_x_input"),
             ("input_x_gradient", "gradient_x_input"),
+            ("sequential_integrated_gradients", "integrated_gradients with --set path=sequential"),
             ("smoothgrad", "saliency with --set noise=smooth"),
             ("NoiseTunnel", "saliency with --set noise=smooth"),
             ("GradCAM", "grad_cam"),

@@ -89,6 +89,16 @@ impl Resolving<'_> {
         Err(Error::Request(listed(&what, &self.reading.tokens())))
     }
 
+    /// That a position has to be said, with the tokens that there are.
+    pub fn unplaced(&self, instead: &str) -> Error {
+        Error::Request(listed(&format!("{instead}; the tokens are"), &self.reading.tokens()))
+    }
+
+    /// The same where masks are what can be asked about.
+    pub fn unmasked(&self, instead: &str) -> Error {
+        self.unplaced(&format!("{instead}; {}", self.where_masked(&self.masks())))
+    }
+
     /// The first token of the only word that is written so.
     pub fn place(&self, word: &str) -> Result<usize> {
         let encoded = self.reading.encoded;
@@ -165,11 +175,14 @@ impl Resolving<'_> {
                 choice.name,
                 classes.saturating_sub(1)
             ))),
-            None => Err(Error::Request(format!(
-                "there is no class '{}'; the classes are {}",
-                choice.name,
-                self.reading.card.labels.join(", ")
-            ))),
+            None => {
+                let labels = &self.reading.card.labels;
+                let same = |label: &&String| label.to_lowercase() == choice.name.to_lowercase();
+                let meant = labels.iter().find(same);
+                let meant = meant.map_or_else(String::new, |label| format!("; did you mean '{label}'?"));
+                let (name, known) = (&choice.name, labels.join(", "));
+                Err(Error::Request(format!("there is no class '{name}'; the classes are {known}{meant}")))
+            }
         }
     }
 

@@ -9,6 +9,9 @@ pub struct MaskedLanguageModel;
 /// The word behind each mask.
 pub static MASKED_LANGUAGE_MODEL: MaskedLanguageModel = MaskedLanguageModel;
 
+/// What is asked of such a model where a class would be asked of another.
+const INSTEAD: &str = "this model guesses words at positions: say which, as token:POS=WORD";
+
 impl Task for MaskedLanguageModel {
     fn name(&self) -> &'static str {
         "masked_language_model"
@@ -60,10 +63,8 @@ impl Task for MaskedLanguageModel {
             Quantity::TokenOf(None, word) => Ok(Quantity::Token(at.only_mask()?, at.word(word)?)),
             other => match (other, at.only_mask()) {
                 (Quantity::Predicted, Ok(position)) => predicted(&at.reading, position),
-                _ => {
-                    let instead = "this model guesses words at positions: say which, as token:POS=WORD";
-                    by_token::loss(at, other, instead)
-                }
+                (Quantity::Predicted, Err(_)) => Err(at.unmasked(INSTEAD)),
+                _ => by_token::loss(at, other, INSTEAD),
             },
         }
     }

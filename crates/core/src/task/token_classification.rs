@@ -10,6 +10,9 @@ pub struct TokenClassification;
 /// A label for every word.
 pub static TOKEN_CLASSIFICATION: TokenClassification = TokenClassification;
 
+/// What is asked of such a model where a class would be asked of another.
+const INSTEAD: &str = "this model labels every token: say which, as tag:POS=LABEL";
+
 impl Task for TokenClassification {
     fn name(&self) -> &'static str {
         "token_classification"
@@ -40,7 +43,8 @@ impl Task for TokenClassification {
         match quantity {
             Quantity::Tag(position, label) => Ok(Quantity::Tag(at.position(*position)?, at.class(label)?)),
             Quantity::TagOf(word, label) => Ok(Quantity::Tag(at.place(word)?, at.class(label)?)),
-            other => by_token::loss(at, other, "this model labels every token: say which, as tag:POS=LABEL"),
+            Quantity::Predicted => Err(at.unplaced(INSTEAD)),
+            other => by_token::loss(at, other, INSTEAD),
         }
     }
 

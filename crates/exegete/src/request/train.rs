@@ -340,18 +340,33 @@ fn check_output(request: &TrainRequest, output: &Path) -> Result<()> {
     plan::refuse_unused(request)
 }
 
+/// What a run leaves in its folder, or a model had there that it replaces, beside the files of every model.
+const OF_TRAINING: [&str; 4] =
+    ["training.json", "training_state.safetensors", "training.lock", "model.safetensors.index.json"];
+
+/// Whether a file is called as one part of a model's weights is: model-00001-of-00003.safetensors.
+fn is_shard(name: &str) -> bool {
+    let numbers = name.strip_prefix("model-").and_then(|name| name.strip_suffix(".safetensors"));
+    let number = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.and_then(|numbers| numbers.split_once("-of-")).is_some_and(|(a, b)| number(a) && number(b))
+}
+
+/// The file that a killed run was writing: `.NAME.PROCESS.partial`.
+fn half_written(name: &str) -> Option<&str> {
+    let (name, process) = name.strip_prefix('.')?.strip_suffix(".partial")?.rsplit_once('.')?;
+    process.bytes().all(|byte| byte.is_ascii_digit()).then_some(name)
+}
+
 /// A folder that holds something else is no place for a model: whoever tidies up after a run would delete it.
 fn refuse_foreign(output: &Path) -> Result<()> {
     let Ok(entries) = output.read_dir() else { return Ok(()) };
     let own = crate::files_of_folder(output);
+    let own = own.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+    let own: Vec<String> = own.chain(OF_TRAINING.map(str::to_owned)).collect();
+    let is_own = |name: &str| own.iter().any(|own| own == name) || is_shard(name);
     let belongs = |path: &Path| {
         let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-        let written =
-            ["training.", "training_state.", "model-", "model.safetensors", "vocab.", "checkpoints"];
-        // What a killed run leaves half-written is hidden.
-        name.starts_with('.')
-            || own.iter().any(|own| own == path)
-            || written.iter().any(|start| name.starts_with(start))
+        is_own(&name) || half_written(&name).is_some_and(is_own)
     };
     let mut foreign: Vec<String> = entries
         .flatten()

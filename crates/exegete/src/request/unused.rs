@@ -81,7 +81,15 @@ pub(super) fn written(request: &ExplainRequest, asked: &Request, options: &[&str
         Kind::Scores(method) => chosen.info.needs == Needs::Inside && !method.own_site(),
         _ => false,
     };
-    for option in options {
+    // What was written otherwise is told with its value.
+    let usual = ExplainRequest::default();
+    let is_usual = |option: &str| match option {
+        "site" => request.site == usual.site,
+        "target" => request.target == usual.target,
+        "units" => request.units == usual.units,
+        _ => request.check == usual.check,
+    };
+    for option in options.iter().filter(|option| is_usual(option)) {
         let unread = match *option {
             "site" => !asked.methods.iter().any(reads_site),
             "target" => asked.methods.iter().all(|chosen| says_nothing(chosen, Unread::Target)),

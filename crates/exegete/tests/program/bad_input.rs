@@ -27,6 +27,42 @@ fn wrong_arguments() {
     }
 }
 
+/// Names of other tools, slips, and capitals: what was meant, and nothing where nothing is near.
+#[test]
+fn names_that_are_nearly_right() {
+    let text = "A warm film.";
+    for (args, told) in [
+        (&["PREDICT", text][..], "did you mean 'predict'?"),
+        (&["exlpain", text], "did you mean 'explain'?"),
+        (&["model", "INFO"], "did you mean 'info'?"),
+        (&["explain", text, "--Method", "lime"], "did you mean '--method'?"),
+        (&["explain", text, "--unit", "token"], "did you mean '--units'?"),
+        (&["explain", text, "--method", "IntegratedGradients"], "did you mean integrated_gradients?"),
+        (&["explain", text, "--method", "LimeTextExplainer"], "did you mean lime?"),
+        (&["explain", text, "--method", "smoothgrad"], "saliency with --set noise=smooth"),
+        (
+            &["explain", text, "--method", "sequential_integrated_gradients"],
+            "integrated_gradients with --set path=sequential",
+        ),
+        (&["eval", "--input", "a.txt", "--methods", "shap"], "did you mean partition_shap?"),
+        (&["explain", text, "--set", "Steps=4"], "did you mean steps=4?"),
+        (&["explain", text, "--target", "class:Positive"], "did you mean 'positive'?"),
+    ] {
+        assert_error(&exegete(args), &[told]);
+    }
+    for args in [
+        &["explain", text, "--limit", "3"][..],
+        &["colour", text],
+        &["explain", text, "--method", "banana"],
+        &["explain", text, "--set", "colour=3"],
+        &["explain", text, "--target", "class:great"],
+    ] {
+        let run = exegete(args);
+        assert_error(&run, &[]);
+        assert!(!run.stderr.contains("did you mean") && !run.stderr.contains("similar"), "{}", run.stderr);
+    }
+}
+
 #[test]
 fn wrong_files() {
     let cases: &[(&str, &[u8], &[&str])] = &[

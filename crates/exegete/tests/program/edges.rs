@@ -80,6 +80,21 @@ fn a_word_is_asked_for_where_the_mask_is() {
     assert_error(&ask("[MASK] [MASK]", "token:the"), &["one mask", "[MASK] is at tokens 1, 2"]);
 }
 
+/// Where no place is clear, the error lists what there is.
+#[test]
+fn a_default_target_that_is_not_clear_lists_the_tokens() {
+    let ask = |model: &str, text: &str| on(model, &[text, "--method", "saliency", "--no-check"]);
+    assert_error(
+        &ask("bert-mlm", "a film"),
+        &["as token:POS=WORD", "write [MASK] in the place of a word", "the tokens are: 0 [CLS], 1 a, 2 film"],
+    );
+    assert_error(
+        &ask("bert-mlm", "a [MASK] [MASK]"),
+        &["as token:POS=WORD", "[MASK] is at tokens 2, 3", "the tokens are: 0 [CLS], 1 a, 2 [MASK]"],
+    );
+    assert_error(&ask("bert-token", "Anna knew."), &["as tag:POS=LABEL", "the tokens are: 0 [CLS], 1 "]);
+}
+
 #[test]
 fn positions_are_named_by_words() {
     let ask = |text: &str, target: &str| {

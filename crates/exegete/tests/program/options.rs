@@ -83,7 +83,7 @@ fn explain_passes_over_nothing() {
         (of("artifacts", &["--units", "token"]), "--units says nothing to artifacts"),
         (of("artifacts", &["--masker", "mask"]), "--masker says nothing to artifacts"),
         (of("artifacts", &["--check", "deep"]), "--check deep says nothing to artifacts"),
-        (of("artifacts", &["--check", "none"]), "--check says nothing to artifacts"),
+        (of("artifacts", &["--check", "none"]), "--check none says nothing to artifacts"),
         (of("artifacts", &["--check", "default"]), "--check says nothing to artifacts"),
         (of("artifacts", &["--no-check"]), "--check none says nothing to artifacts"),
         (of("artifacts", &["--cache", "no-such-file"]), "--cache says nothing to artifacts"),

@@ -110,7 +110,17 @@ fn a_run_says_what_applies_and_what_it_does_not_know() {
     // A folder with something else in it stays as it is.
     fs::write(folder.at("gru/notes.md"), "mine").unwrap();
     assert_error(&folder.train("gru", TINY), &["holds notes.md", "no part of a model"]);
+    for name in
+        ["training.tsv", "checkpoints-old", "model-notes.txt", "vocab.backup", ".git", ".env", ".a.1.partial"]
+    {
+        fs::rename(folder.at("gru/notes.md"), folder.at(&format!("gru/{name}"))).unwrap();
+        assert_error(&folder.train("gru", TINY), &[&format!("holds {name}, which is no part of a model")]);
+        fs::rename(folder.at(&format!("gru/{name}")), folder.at("gru/notes.md")).unwrap();
+    }
     let _still_there = fs::read(folder.at("gru/notes.md")).unwrap();
+    fs::rename(folder.at("gru/notes.md"), folder.at("gru/.model.safetensors.1.partial")).unwrap();
+    fs::write(folder.at("gru/model-00001-of-00003.safetensors"), "").unwrap();
+    assert_eq!(folder.train("gru", TINY).code, 0);
 }
 
 #[test]
@@ -386,7 +396,7 @@ fn every_method_runs_or_is_refused_by_name() {
                 args.extend(["--check", "deep"]);
             }
             args.extend(match method.name {
-                "sp_lime" => vec!["--input", &rows, "--label-column", "label", "--set", "budget=20"],
+                "sp_lime" => vec!["--input", &rows, "--set", "budget=20"],
                 "artifacts" => vec!["--input", &rows, "--label-column", "label"],
                 "triggers" => {
                     let quick = ["restarts=1", "rounds=1", "candidates=2", "random=1"];
@@ -441,7 +451,7 @@ fn absurd_sizes_are_refused() {
 fn one_word_and_one_row_are_enough() {
     let folder = Folder::with("keyword", "2");
     let explained = |kind: &str, more: &[&str]| {
-        let run = folder.train(kind, &[TINY, more].concat());
+        let run = folder.train(kind, &[tiny(kind), more].concat());
         assert_eq!(run.code, 0, "{kind}: {}", run.stderr);
         let (model, pair) = (folder.at(kind), if more.is_empty() { &[][..] } else { &["--pair", "bad"] });
         let run = exegete(&[&["explain", "film", "--model", &model, "--check", "deep"], pair].concat());

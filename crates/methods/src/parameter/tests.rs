@@ -44,7 +44,7 @@ fn errors_are_one_line_that_says_what_is_taken() {
     check(
         "occlusion",
         &["windows=3"],
-        "occlusion knows no 'windows' (windows=3); it knows normalise, stride, window",
+        "occlusion knows no 'windows' (windows=3); it knows normalise, stride, window; did you mean window=3?",
     );
     check("saliency", &["noise=smooth", "sigma=1", "sigma_absolute=1"], "sigma and sigma_absolute: give one");
 }

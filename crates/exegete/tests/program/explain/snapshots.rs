@@ -70,7 +70,10 @@ fn every_method() {
         let mut args = vec!["--method", method.name];
         match method.name {
             "sp_lime" | "triggers" | "artifacts" => {
-                args.extend(["--input", &rows, "--label-column", "label"]);
+                args.extend(["--input", &rows]);
+                if method.name != "sp_lime" {
+                    args.extend(["--label-column", "label"]);
+                }
                 let quick: &[&str] = match method.name {
                     "triggers" => &["restarts=1", "rounds=1", "candidates=2", "random=1"],
                     "sp_lime" => &["budget=50"],

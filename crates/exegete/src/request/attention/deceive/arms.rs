@@ -135,7 +135,7 @@ fn training(request: &AttentionDeceiveRequest, arm: Arm, work: &Path, output: &P
             kind: request.kind.clone(),
             attention,
             embedding: request.embedding.or((classifier && request.vectors.is_none()).then_some(128)),
-            hidden: request.hidden.or((classifier && kind.reads_hidden()).then_some(64)),
+            hidden: request.hidden.or(classifier.then_some(64)).filter(|_| kind.reads_hidden()),
             vectors: request.vectors.clone(),
             ..SmallRequest::default()
         },
