@@ -38,17 +38,19 @@ pub fn foresee(
 ) -> Result<Vec<Option<Foreseen>>> {
     let (open, site, asked) = (model.require_open()?, request.site.site(model), asked(request));
     let info = open.sites().get(site)?;
+    let readout = |(target, reading)| Foreseeing { open, card: model.card(), target, reading, site };
+    let plans: Vec<Plan> = asked.iter().map(|&asked| readout(asked).plan()).collect();
     let mut room = driver.memory_bytes / KEPT_SHARE / asked.len().max(1);
     let row = |(place, example): (usize, &Example)| {
         let row = Row::new(model.encoded(example).ok()?);
+        plans.iter().all(|plan| open.bytes(&row, plan) <= driver.memory_bytes).then_some(())?;
         room = room.checked_sub(2 * size_of::<f32>() * info.elements(&row.encoded))?;
         Some((place, row))
     };
     let (places, rows): (Vec<usize>, Vec<Row>) = examples.iter().enumerate().filter_map(row).unzip();
     let mut all: Vec<Option<Foreseen>> = vec![None; examples.len()];
-    for (target, reading) in asked {
-        let readout = Foreseeing { open, card: model.card(), target, reading, site };
-        let found = driver.read_all(model, &rows, &readout)?;
+    for asked in asked {
+        let found = driver.read_all(model, &rows, &readout(asked))?;
         for ((&place, row), (output, found)) in places.iter().zip(&rows).zip(found) {
             let new = || Foreseen { row: row.clone(), output, readings: Vec::new() };
             all[place].get_or_insert_with(new).readings.push(found);

@@ -16,7 +16,9 @@ pub(crate) fn floor(values_of_f: impl IntoIterator<Item = f64>) -> f64 {
 
 /// The largest size. NaN is no rounding.
 pub(crate) fn largest(scores: &[f64]) -> f64 {
-    scores.iter().fold(0.0, |top, score| if score.abs() <= top { top } else { score.abs() })
+    scores
+        .iter()
+        .fold(0.0, |top: f64, score| if score.abs() <= top || top.is_nan() { top } else { score.abs() })
 }
 
 /// Whether all scores are rounding beside these values of F.

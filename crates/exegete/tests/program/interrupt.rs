@@ -228,7 +228,7 @@ fn methods_over_many_texts_stop_and_go_on() {
         (report["items"].take(), report["provenance"]["forward_rows"].as_u64().unwrap())
     };
     for (method, options) in
-        [("sp_lime", &["--set", "budget=4000"][..]), ("triggers", &["--label-column", "label"])]
+        [("sp_lime", &["--set", "budget=40000"][..]), ("triggers", &["--label-column", "label"])]
     {
         let args = [&on_file("explain", &input, &model, &["--format", "json", "--method", method]), options]
             .concat();

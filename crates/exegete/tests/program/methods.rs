@@ -126,7 +126,7 @@ fn long_work_says_what_it_costs() {
     );
     assert!(long.stderr.contains(" here, so up to "), "{}", long.stderr);
     let orders = |samples: &str| {
-        let args = ["a b c d e", "--method", "permutation_shap", "--set", samples, "--no-check"];
+        let args = ["a b c d e", "--method", "permutation_shap", "--set", samples];
         explain("bert-sequence", &args).stderr
     };
     let told =

@@ -133,7 +133,7 @@ fn bad_rows_are_refused_before_anything_is_written() {
             &["--class-weights", "balanced", "--labels", "negative,neutral,positive,angry"],
             &["no training row has the class 'angry'"],
         ),
-        ("a.tsv", &good, &["--positive", "angry"], &["'angry'", "negative, neutral, positive"]),
+        ("a.tsv", &good, &["--positive", "angry"], &["--positive is the class of f1 and auc"]),
         (
             "a.csv",
             "label,text\n1,x\n",

@@ -174,6 +174,7 @@ fn the_defaults_of_the_schema_are_those_in_use() {
         "lrp bias",
         "lrp gamma",
         "lrp alpha",
+        "attention_attribution tree",
         "hotflip keep",
         "hotflip forbid",
         "hotflip same",
