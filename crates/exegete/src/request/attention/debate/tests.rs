@@ -165,7 +165,7 @@ fn attention_is_not_needed_where_equal_weights_do_as_well() {
         dev: rows("dev.tsv", 400..500),
         kinds: Some(vec!["none".to_owned()]),
         embedding: Some(20),
-        epochs: Some(60),
+        epochs: Some(20),
         seeds: 3,
         ..AttentionDebateRequest::default()
     };
