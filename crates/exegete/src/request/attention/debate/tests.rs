@@ -110,7 +110,7 @@ fn models_that_are_trained_to_deceive_are_contradicted() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let (train, dev) =
-        (generated(at("train.tsv"), "pronoun", 0..800), generated(at("dev.tsv"), "pronoun", 800..900));
+        (generated(at("train.tsv"), "pronoun", 0..3000), generated(at("dev.tsv"), "pronoun", 3000..3100));
     let request = AttentionDeceiveRequest {
         train: Some(train),
         dev: Some(dev.clone()),
@@ -119,10 +119,11 @@ fn models_that_are_trained_to_deceive_are_contradicted() {
         lambda: "1".to_owned(),
         seeds: 3,
         texts: Some(0),
-        embedding: Some(32),
-        hidden: Some(16),
-        rate: Some(0.02),
-        epochs: Some(12),
+        embedding: Some(64),
+        hidden: Some(32),
+        // With fewer steps some weight is left on the pronoun: about an equal share after a quarter of them.
+        epochs: Some(30),
+        patience: Some(30),
         ..AttentionDeceiveRequest::default()
     };
     let report = deceive::run(&request, &at("work"), &Default::default(), &mut |_| {}).unwrap();
