@@ -123,7 +123,8 @@ fn a_wrong_step_shows() {
             (true, TrainingSettings { rate: 0.0102, ..right.clone() }),
             (true, TrainingSettings { decay: 0.102, ..right.clone() }),
             (attends, TrainingSettings { decay_attention: 0.1, ..right.clone() }),
-            (true, TrainingSettings { clip: None, ..right.clone() }),
+            // Gradients of some kinds are shorter than the limit, but none is as short as this one.
+            (true, TrainingSettings { clip: Some(0.001), ..right.clone() }),
             (kim, TrainingSettings { head_norm: None, ..right.clone() }),
             (true, TrainingSettings { optimiser: Optimiser::ADAM_W, ..right }),
         ];
