@@ -2,6 +2,7 @@
 //! explanations*, 2020, in percent as it prints them.
 
 use crate::debate::published::{PublishedRow, made, of_runs};
+use PublishedDeceiver::{BertMax, BertMean, BiLstm, Embedding, Sequences};
 use exegete_core::report::Table;
 
 /// What is known of a trained model, with the words of the table of arms.
@@ -54,14 +55,12 @@ const fn right(arm: &'static str, accuracy: f64) -> Reported {
     (arm, None, [Some(accuracy), None])
 }
 
-/// The data sets of classifiers.
+/// What people do, by words that go along with it.
 pub const OCCUPATION: &str = "occupations";
-/// Who is spoken of, by pronouns.
+/// Who is spoken of, by the pronoun alone.
 pub const GENDER: &str = "gender";
 /// A sentence of SST and one of an encyclopaedia.
 pub const JOINED: &str = "SST + Wikipedia";
-
-use PublishedDeceiver::{BertMax, BertMean, BiLstm, Embedding, Sequences};
 
 const PUBLISHED: [PublishedDeception; 18] = [
     of(
