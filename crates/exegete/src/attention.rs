@@ -58,7 +58,8 @@ fn look<'a, R: clap::Args>(
             return journal.map_or(Ok(()), Journal::leave).and(Err(error));
         }
     };
-    report::write(&written(found, args.format, is_main), args.format, output)?;
+    let format = ReportFormat::chosen(args.format, output);
+    report::write(&written(found, format, is_main), format, output)?;
     journal.map_or(Ok(()), Journal::remove)
 }
 
@@ -85,6 +86,7 @@ fn after_steps(error: Error, kept: Option<usize>) -> Error {
 fn deceive(args: &cli::AttentionLook<AttentionDeceiveRequest>, stop: &Stop) -> Result<()> {
     let request = &args.request;
     let output = destination(args.output.as_deref(), &request.reads())?;
+    let format = ReportFormat::chosen(args.format, output);
     let beside = output.filter(|path| is_replaceable(path)).map(|path| {
         let mut name = path.as_os_str().to_owned();
         name.push(".unfinished.models");
@@ -100,7 +102,7 @@ fn deceive(args: &cli::AttentionLook<AttentionDeceiveRequest>, stop: &Stop) -> R
     let found = deceive::run(request, &work, stop, &mut |notice| progress.show(notice));
     progress.finish();
     let written = match found {
-        Ok(found) => report::write(&written(found, args.format, is_arms), args.format, output),
+        Ok(found) => report::write(&written(found, format, is_arms), format, output),
         Err(error) if is_stop(&error) && goes_on => {
             return Err(Stopped("stopped; the same command goes on".to_owned()).into());
         }
@@ -150,7 +152,8 @@ fn test(args: &cli::AttentionTest, stop: &Stop) -> Result<()> {
             return journal.map_or(Ok(()), Journal::leave).and(Err(error));
         }
     };
-    report::write(&written(asked.report(&records, &arms), args.format, is_rows), args.format, output)?;
+    let format = ReportFormat::chosen(args.format, output);
+    report::write(&written(asked.report(&records, &arms), format, is_rows), format, output)?;
     journal.map_or(Ok(()), Journal::remove)
 }
 

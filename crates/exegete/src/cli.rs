@@ -153,10 +153,11 @@ impl ReportFormat {
         text
     }
 
-    /// The format of this name, as files of it end.
-    pub(crate) fn of_file(path: &Path) -> Option<Self> {
-        let ending = path.extension()?;
-        Self::all().find(|format| ending == format.words().0)
+    /// What was asked for, else what a file of this name holds, else text.
+    pub(crate) fn chosen(asked: Option<Self>, output: Option<&Path>) -> Self {
+        let ending = output.and_then(Path::extension);
+        let named = || Self::all().find(|format| ending.is_some_and(|ending| ending == format.words().0));
+        asked.or_else(named).unwrap_or(Self::Text(Format::Text))
     }
 
     /// Its name and what it is.

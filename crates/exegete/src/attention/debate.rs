@@ -7,7 +7,6 @@ use crate::output::{destination, is_replaceable, report};
 use crate::progress;
 use crate::stop::{Stopped, is_stop};
 use anyhow::{Context, Result, ensure};
-use exegete::render::Format;
 use exegete::report::{Item, Report};
 use exegete::request::attention::debate::{self, AttentionDebate, DebatedModel, WorkFolder};
 use exegete::request::{Notice, Stop};
@@ -18,8 +17,7 @@ use std::path::{Path, PathBuf};
 /// Runs `exegete attention debate`.
 pub(super) fn run(args: &cli::AttentionDebate, stop: &Stop) -> Result<()> {
     let output = destination(args.output.as_deref(), &args.request.reads())?;
-    let named = output.and_then(ReportFormat::of_file);
-    let format = args.format.or(named).unwrap_or(ReportFormat::Text(Format::Text));
+    let format = ReportFormat::chosen(args.format, output);
     report::refuse_terminal(Some(format), output)?;
     let asked = debate::open(&args.request)?;
     let found = match output.filter(|path| is_replaceable(path)) {

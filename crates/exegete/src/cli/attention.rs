@@ -31,9 +31,9 @@ pub(crate) struct AttentionLook<R: Args> {
     /// What the experiments are asked, as a request.
     #[command(flatten)]
     pub(crate) request: R,
-    /// How to write the report.
-    #[arg(long, value_parser = report_format(), default_value = "text")]
-    pub(crate) format: ReportFormat,
+    /// How to write the report [default: by the name of -o, else text].
+    #[arg(long, value_parser = report_format())]
+    pub(crate) format: Option<ReportFormat>,
     /// Write here instead of to stdout; a killed run goes on where it was.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -45,9 +45,9 @@ pub(crate) struct AttentionTest {
     /// What the experiments are asked.
     #[command(flatten)]
     pub(crate) request: AttentionTestRequest,
-    /// How to write the report; csv holds one row a text.
-    #[arg(long, value_parser = report_format(), default_value = "text")]
-    pub(crate) format: ReportFormat,
+    /// How to write the report [default: by the name of -o, else text]; csv holds one row a text.
+    #[arg(long, value_parser = report_format())]
+    pub(crate) format: Option<ReportFormat>,
     /// Write here instead of to stdout; a killed run goes on where it was.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -126,7 +126,7 @@ fn a_transformer_is_trained_again_and_guides() {
     assert!(rows[1][5].as_f64().unwrap() > 1e-6, "another seed has other weights: {}", rows[1]);
     let guided = rows[8][5].as_f64().unwrap();
     assert!(guided < 1e-6, "the guide has the weights of the words: {guided}");
-    // Equal weights are the same ones whatever was learned: of tokens in a transformer, of words in the guide.
+    // Equal weights are the same ones whatever was learned. The guide reads whole texts, of which this transformer reads 48 tokens.
     let even: Vec<f64> = rows[2..6].iter().map(|row| row[5].as_f64().unwrap()).collect();
     let same = |a: f64, b: f64| a > 1e-6 && (a - b).abs() < 1e-6;
     assert!(same(even[0], even[1]) && same(even[2], even[3]), "{even:?}");
