@@ -16,7 +16,7 @@ import torch
 import transformers
 
 TEXT = "the film is warm and honest but the story is very long and [MASK] with great acting"
-TARGET = "token:13=dull"
+TARGET = "token:14=dull"
 
 
 def make(folder: pathlib.Path) -> None:

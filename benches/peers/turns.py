@@ -10,6 +10,7 @@ machine does hits all of them; the best time of each counts, and a ratio above o
 import argparse
 import json
 import subprocess
+import sys
 
 WORK = ["forward_batch", "forward_mixed", "forward_single", "gradient"]
 
@@ -26,6 +27,7 @@ def main():
         for name in work:
             for at in order if turn % 2 == 0 else order[::-1]:
                 laps[name, at].append(seconds(builds[at], name, options))
+                print(f"round {turn + 1}: {name} of build {at}: {laps[name, at][-1]:.4f} s", file=sys.stderr)
     print_table(work, options, laps)
 
 
