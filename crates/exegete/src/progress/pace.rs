@@ -11,6 +11,8 @@ pub(super) struct Pace {
     every: Duration,
     started: Instant,
     last: Instant,
+    /// How many there are of what is counted; another number is other work, which has a speed of its own.
+    of: Option<usize>,
     /// The share that was done at the first look: an earlier run's work says nothing about the speed of this one.
     before: Option<f64>,
 }
@@ -22,7 +24,7 @@ impl Pace {
     }
 
     fn every(noun: &'static str, every: Duration, now: Instant) -> Self {
-        Self { noun, every, started: now, last: now, before: None }
+        Self { noun, every, started: now, last: now, of: None, before: None }
     }
 
     /// Whether a line is due now; if so, the next one is due that much later.
@@ -50,6 +52,10 @@ impl Pace {
         of: Option<usize>,
         done: Option<f64>,
     ) -> Option<String> {
+        if self.before.is_some() && self.of != of {
+            (self.started, self.before) = (now, None);
+        }
+        self.of = of;
         let before = *self.before.get_or_insert(done.unwrap_or(0.0));
         if texts == 0 || !self.is_due_at(now) {
             return None;
@@ -98,8 +104,20 @@ mod tests {
         assert_eq!(line, "75 texts done, 75 %, about 60 s left");
         assert_eq!(pace.line_at(at(89), 76, None, Some(0.76)), None, "too soon after the last");
         assert_eq!(pace.line_at(at(90), 1, None, None).unwrap(), "1 text done");
-        let of = pace.line_at(at(7200), 60, Some(100), Some(0.6)).unwrap();
-        assert_eq!(of, "60 of 100 texts done, 60 %, about 8.0 h left");
-        assert!(!pace.is_due_at(at(7229)) && pace.is_due_at(at(7230)) && !pace.is_due_at(at(7231)));
+        assert!(!pace.is_due_at(at(119)) && pace.is_due_at(at(120)) && !pace.is_due_at(at(121)));
+    }
+
+    #[test]
+    fn other_work_has_a_speed_of_its_own() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut pace = Pace::every("step", Duration::from_secs(30), start);
+        assert_eq!(pace.line_at(at(0), 0, Some(30), Some(0.0)), None);
+        let line = pace.line_at(at(3600), 15, Some(30), Some(0.5)).unwrap();
+        assert_eq!(line, "15 of 30 steps done, 50 %, about 60 min left");
+        let line = pace.line_at(at(3700), 1, Some(100), Some(0.01)).unwrap();
+        assert_eq!(line, "1 of 100 steps done, 1 %", "an hour of other work says nothing");
+        let line = pace.line_at(at(3740), 5, Some(100), Some(0.05)).unwrap();
+        assert_eq!(line, "5 of 100 steps done, 5 %, about 16 min left");
     }
 }

@@ -145,6 +145,19 @@ fn an_adversarys_weights_are_drawn_beside_the_own_ones() {
 }
 
 #[test]
+fn the_name_of_the_output_says_its_format() {
+    let folder = Folder::new();
+    for (name, opens) in [("page.html", "<!doctype html>"), ("table.csv", "tokens,"), ("page.txt", "")] {
+        let path = folder.at(name);
+        let run = folder.toy(&["--min-words", "2", "--only", "concentration", "-o", &path]);
+        assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{name}: {}", run.stderr);
+        let written = fs::read_to_string(path).unwrap();
+        assert!(written.to_lowercase().starts_with(opens), "{name}: {written}");
+        assert_eq!(written.contains('<'), name == "page.html", "{name}");
+    }
+}
+
+#[test]
 fn only_what_is_named_runs() {
     let folder = Folder::new();
     let report = folder.report(&["--min-words", "2", "--only", "concentration,erase"]);

@@ -85,14 +85,17 @@ impl DeceiveRun<'_> {
     fn arms(&mut self, tell: Listener<'_>) -> Result<Vec<ArmResult>> {
         let Self { request, rows, work, stop, .. } = self;
         let (mut found, arms) = (Vec::new(), Arm::all(request)?);
+        let (mut seconds, mut trained_now) = (0.0, 0);
         for (number, &arm) in arms.iter().enumerate() {
             check_stop(stop)?;
             tell(Notice::Stage(&format!("model {} of {}: {}", number + 1, arms.len(), arm.said())));
-            let first = number == 0;
-            let folder = train(request, arm, work, &rows.words, stop, &mut |notice| match notice {
+            let (first, began, mut learned) = (number == 0, Instant::now(), false);
+            let folder = train(request, arm, work, &rows.words, stop, &mut |notice| {
+                learned |= matches!(notice, Notice::Training(_));
                 // What is said of the rows and settings is the same for every model.
-                Notice::Note(_) | Notice::Warning(_) if !first => {}
-                notice => tell(notice),
+                if first || !matches!(notice, Notice::Note(_) | Notice::Warning(_)) {
+                    tell(notice);
+                }
             });
             let folder = folder.with_context(|| arm.said())?;
             let trained = TrainedArm::open(request, arm, &folder, rows, stop)?;
@@ -102,9 +105,12 @@ impl DeceiveRun<'_> {
                 own.push(trained.result(request, examples, rows, true)?);
             }
             self.spent = add(self.spent, trained.driver.spent());
-            let left =
-                self.started.elapsed().as_secs_f64() / (number + 1) as f64 * (arms.len() - number - 1) as f64;
-            tell(Notice::Note(&said(number + 1, arms.len(), arm, &own[0], left)));
+            // Models of an earlier run take no time, and say nothing about how long the others will.
+            if learned {
+                (seconds, trained_now) = (seconds + began.elapsed().as_secs_f64(), trained_now + 1);
+            }
+            let each = (trained_now > 0).then(|| seconds / f64::from(trained_now));
+            tell(Notice::Note(&said(number + 1, arms.len(), arm, &own[0], each)));
             found.extend(own);
         }
         Ok(found)
@@ -277,9 +283,11 @@ impl DeceiveRun<'_> {
 }
 
 /// How far the run is, in one line.
-fn said(done: usize, all: usize, arm: Arm, result: &ArmResult, seconds_left: f64) -> String {
+fn said(done: usize, all: usize, arm: Arm, result: &ArmResult, seconds_each: Option<f64>) -> String {
     let mass = result.mass.map_or_else(String::new, |mass| format!(", mass {mass:.4}"));
-    let left = if done == all { String::new() } else { format!("; about {} left", duration(seconds_left)) };
+    let left = seconds_each.filter(|_| done < all).map_or_else(String::new, |seconds| {
+        format!("; about {} left", duration(seconds * (all - done) as f64))
+    });
     format!("{done} of {all} models ({}): accuracy {:.4}{mass}{left}", arm.said(), result.accuracy)
 }
 
