@@ -7,7 +7,7 @@
 #
 #     exegete train --train TRAIN.tsv --dev DEV.tsv --model MINILM --text-column content --rate 5e-5 -o MODEL
 #
-# 500 texts take 20 to 33 minutes on one thread where the model has six layers of 384, beside other work.
+# 500 texts took about 30 minutes on one thread where the model has six layers of 384, beside other work.
 #
 # DEV.tsv has a header with a column `sentence`, `text` or `content`; texts of 5 to 40 words are taken, in their order.
 set -eu
